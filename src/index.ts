@@ -209,13 +209,13 @@ export async function traceConfig(file: string, env: NodeJS.ProcessEnv = process
   return (await import('./tools/operator.ts')).traceConfig(file, env)
 }
 
-/** What is dangerous in a configuration, though it is valid. `unasked` names rules that are left out. */
+/** What is dangerous in a configuration, though it is valid. `skipped` names rules that are left out. */
 export async function lintConfig(
   file: string,
-  unasked: readonly string[] = [],
+  skipped: readonly string[] = [],
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<LintedConfig> {
-  return (await import('./tools/operator.ts')).lintConfig(file, unasked, env)
+  return (await import('./tools/operator.ts')).lintConfig(file, skipped, env)
 }
 
 /** All that `lint` looks for. */
@@ -334,10 +334,10 @@ export async function listPricesInUse(file: string, env: NodeJS.ProcessEnv = pro
  * @throws Error when a file cannot be read, or is in another currency
  */
 export async function comparePrices(
-  asked: PriceQuestion,
+  query: PriceQuestion,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<PriceComparison> {
-  return (await import('./tools/price-files/index.ts')).comparePrices(asked, env)
+  return (await import('./tools/price-files/index.ts')).comparePrices(query, env)
 }
 
 /** The JSON Schema (draft-07) of the whole configuration, with the sections of the built-in plugins. */

@@ -129,14 +129,14 @@ export const attribution = definePlugin({
         const text = findName(endUserSources, request)
         const endUser = text === undefined ? undefined : nameOf('end_user', text)
         const tags = findTags(tagSources, request, options.tags_of_request_max).map(tag => nameOf('tag', tag))
-        const asked = [
+        const pendingIds = [
           ...(endUser ? [idOf(context, 'end_user', endUser)] : []),
           ...tags.filter(tag => tag !== '').map(tag => idOf(context, 'tag', tag)),
         ]
-        if (asked.length === 0) return
+        if (pendingIds.length === 0) return
         // Names in memory need no wait.
-        if (!asked.some(isPromise)) return put(context, endUser || undefined, tags, asked as string[])
-        return Promise.all(asked.map(async id => id)).then(ids => put(context, endUser || undefined, tags, ids))
+        if (!pendingIds.some(isPromise)) return put(context, endUser || undefined, tags, pendingIds as string[])
+        return Promise.all(pendingIds.map(async id => id)).then(ids => put(context, endUser || undefined, tags, ids))
       },
     }
   },

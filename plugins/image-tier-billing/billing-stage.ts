@@ -1,7 +1,7 @@
 import type { Awaitable, Failure, Passed, Stage, StoredAnswer } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 import type { ImageCharge } from './image-charge.ts'
-import { SaidNo } from './turned-answer.ts'
+import { ImageRefused } from './turned-answer.ts'
 import { type Scanned, type Scanner, Unreadable, Unrecognised } from './scanned.ts'
 
 /** The largest answer stored for an idempotency key. */
@@ -84,7 +84,7 @@ export class BillingStage implements Stage {
 export function failureOf(charge: ImageCharge, cause: unknown): unknown {
   if (cause instanceof Unrecognised && cause.isNothing) return charge.nothing(nothing(cause))
   if (cause instanceof Unrecognised) return charge.unrecognised(cause.shape)
-  if (cause instanceof SaidNo) return fail('upstream_refused_images', { message: cause.message }, { cause })
+  if (cause instanceof ImageRefused) return fail('upstream_refused_images', { message: cause.message }, { cause })
   return charge.broken(cause instanceof Unreadable ? unreadable(cause) : cause)
 }
 

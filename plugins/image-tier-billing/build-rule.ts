@@ -1,5 +1,5 @@
 import { type AskedSize, defaultSize, type Model, type TierRule, metadataNames } from '../../src/plugin-api/index.ts'
-import { readAsked, type Sent } from './asked.ts'
+import { readRequestField, type Sent } from './request-fields.ts'
 import { fail } from './errors.ts'
 import { lineRules, type Measured, nameOf, priceRow } from './line-rules.ts'
 import { imageLabel, sameLabel, wordsOf } from './price-image.ts'
@@ -10,7 +10,7 @@ import { requestedTierOf } from './tier.ts'
 export type RuleOf = {
   readonly facet: BillingFacet
   readonly model: Model
-  readonly asked: AskedSize
+  readonly requestedSize: AskedSize
   readonly sent?: Sent | undefined
   readonly measured?: Measured | undefined
 }
@@ -20,7 +20,7 @@ export type RuleOf = {
  * @throws Failure price_missing, price_field_repeated, invalid_quantity
  */
 export function buildRule(of: RuleOf): Omit<TierRule, 'warnings'> {
-  const { facet, model, asked } = of
+  const { facet, model, requestedSize } = of
   const goesBy = labelsOf(facet)
   const tiers = (facet.tiers ?? []).map(({ tier, long_edge_max, pixels_max }) => {
     const { price, at } = goesBy ? { price: 0, at: whereOf(model) } : priceRow(model, tier)
@@ -32,7 +32,7 @@ export function buildRule(of: RuleOf): Omit<TierRule, 'warnings'> {
       at,
     }
   })
-  const requestedTier = requestedTierOf(asked, tiers)?.tier ?? null
+  const requestedTier = requestedTierOf(requestedSize, tiers)?.tier ?? null
   const tierFrom = facet.tier_from ?? (measuresOutput(facet) ? (['told', 'output', 'request'] as const) : [])
   const { largest_output: largestOutput } = facet
   const plain = {
@@ -47,18 +47,23 @@ export function buildRule(of: RuleOf): Omit<TierRule, 'warnings'> {
 }
 
 /** Members that rules with only tiers do not have. */
-function moreOf({ facet, model, asked, sent, measured }: RuleOf, by: readonly string[] | undefined): Partial<TierRule> {
-  const { facts: told, refusals } = metadataNames(model.family)
+function moreOf(
+  { facet, model, requestedSize, sent, measured }: RuleOf,
+  by: readonly string[] | undefined,
+): Partial<TierRule> {
+  const { facts: reported, refusals } = metadataNames(model.family)
   const names = namesOf(facet)
-  const facts = names.filter(name => told.has(name))
-  const values = sent ? names.flatMap(name => entryOf(name, readAsked(sent, name))) : []
+  const facts = names.filter(name => reported.has(name))
+  const values = sent ? names.flatMap(name => entryOf(name, readRequestField(sent, name))) : []
   const lines = lineRules(facet, model, sent, measured)
-  const askedSize = asked.expected ?? (asked.size.kind === 'pixels' ? asked.size : defaultSize(model.family))
+  const expectedSize =
+    requestedSize.expected ?? (requestedSize.size.kind === 'pixels' ? requestedSize.size : defaultSize(model.family))
   return {
     ...(by && { by, prices: pricesOf(facet, model, by) }),
     ...(values.length > 0 && { asked: Object.fromEntries(values) }),
     ...(facts.length > 0 && { facts }),
-    ...(askedSize && measuresOutput(facet) && { askedSize: { width: askedSize.width, height: askedSize.height } }),
+    ...(expectedSize &&
+      measuresOutput(facet) && { askedSize: { width: expectedSize.width, height: expectedSize.height } }),
     ...(facet.times && { times: facet.times.map(one => ({ if: writeConditions(one.if), by: one.by })) }),
     ...(lines.length > 0 && { lines }),
     ...(refusals.size > 0 &&

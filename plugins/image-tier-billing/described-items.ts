@@ -282,7 +282,7 @@ export class DescribedItems implements JsonVisitor {
       return
     }
     const open = this.#open
-    if (!open) return this.#said(walk, this.remainder.end(walk, at))
+    if (!open) return this.#endText(walk, this.remainder.end(walk, at))
     this.#open = undefined
     this.#endPicture(open, at)
     // The item is the string itself.
@@ -313,7 +313,7 @@ export class DescribedItems implements JsonVisitor {
     if (this.#description.wanted.has(path)) this.#add(walk, path, isNull ? undefined : value)
   }
 
-  #said(walk: JsonWalk, text: string): void {
+  #endText(walk: JsonWalk, text: string): void {
     if (this.#wanted !== undefined) this.#add(walk, this.#wanted, text)
     this.#wanted = undefined
   }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FilePart, Json } from '../../src/plugin-api/index.ts'
-import { fieldOf, isForwarded, picturesOf, type Sent } from './asked.ts'
+import { fieldOf, isForwarded, picturesOf, type Sent } from './request-fields.ts'
 import { countsInput, fieldsOf, type LineFacet, type Measured } from './line-rules.ts'
 import { headBytesMax, measure } from './measure.ts'
 import type { BillingFacet } from './schema.ts'

@@ -1,5 +1,5 @@
 import { type Diagnostic, type Family, metadataNames } from '../../src/plugin-api/index.ts'
-import { isForwarded } from './asked.ts'
+import { isForwarded } from './request-fields.ts'
 import { note, problem } from './diagnostic.ts'
 import { type LineFacet, nameOf } from './line-rules.ts'
 import type { BillingFacet } from './schema.ts'

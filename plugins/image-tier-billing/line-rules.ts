@@ -1,5 +1,5 @@
 import { type ChargeItemRule, type Model, metadataNames } from '../../src/plugin-api/index.ts'
-import { countPictures, parseQuantity, readQuantity, type Sent } from './asked.ts'
+import { countPictures, parseQuantity, readQuantity, type Sent } from './request-fields.ts'
 import { fail } from './errors.ts'
 import { imageLabel } from './price-image.ts'
 import type { BillingFacet } from './schema.ts'
@@ -10,7 +10,7 @@ export type LineFacet = NonNullable<BillingFacet['lines']>[number]
 const inputFields = ['image', 'images'] as const
 const million = 1_000_000
 /** The maximum steps, seconds and tokens that a request may set if the line has no `max`. */
-export const askedMax = 1_000_000
+export const quantityMax = 1_000_000
 
 /** The request's pictures by the line that needs their sizes; unmeasured ones are omitted. */
 export type Measured = ReadonlyMap<LineFacet, readonly (Size | null)[]>
@@ -58,7 +58,7 @@ export function lineRules(
   return (facet.lines ?? []).map((line): ChargeItemRule => {
     const { scale, unit } = scaleOf(line)
     const isReported = line.from !== undefined && facts.has(line.from)
-    const asked = sent && askedOf(line, sent, measured, scale)
+    const requested = sent && requestedQuantities(line, sent, measured, scale)
     return {
       per: line.per,
       name: nameOf(line),
@@ -68,7 +68,7 @@ export function lineRules(
       ...(line.round === 'up' && { whole: true }),
       ...(line.first !== undefined && { first: { name: line.first, ...priceRow(model, line.first) } }),
       ...(line.from !== undefined && { from: line.from }),
-      ...(asked && { asked }),
+      ...(requested && { asked: requested }),
       ...(line.otherwise !== undefined && { otherwise: toScale(line.otherwise, scale) }),
       ...(isReported && isOnce(line) && { missing: facet.missing_usage }),
       ...(line.max !== undefined && { max: toScale(line.max, scale) }),
@@ -90,7 +90,7 @@ function toScale(count: number, scale: number): number {
   return Math.ceil(count * scale)
 }
 
-function askedOf(
+function requestedQuantities(
   line: LineFacet,
   sent: Sent,
   measured: Measured | undefined,
@@ -105,7 +105,7 @@ function askedOf(
     return sizes.map(size => (size ? size.width * size.height : unknown))
   }
   if (line.from === undefined) return undefined
-  const thousandths = readQuantity(sent, line.from, line.max ?? askedMax)
+  const thousandths = readQuantity(sent, line.from, line.max ?? quantityMax)
   return thousandths === undefined ? undefined : [fromThousandths(line.per, thousandths)]
 }
 

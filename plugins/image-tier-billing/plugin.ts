@@ -47,7 +47,7 @@ import { replay } from './replay.ts'
 import { reprice } from './reprice.ts'
 import { type BillingFacet, facetSchema, optionsSchema } from './schema.ts'
 import { TurnedAnswer } from './turned-answer.ts'
-import { askedSize, chargesImages, shapeOf, textOf } from './what-charges.ts'
+import { readRequestedSize, chargesImages, shapeOf, textOf } from './what-charges.ts'
 import { wholeEventsBytesMax } from './whole-record.ts'
 import { isCountName } from './count-names.ts'
 
@@ -251,7 +251,12 @@ async function openCharge(
   const idempotency = await readIdempotency(context.head.headers['idempotency-key'], context.head.path, body)
   // The slot shows this: the plugin that charges the use has set it before.
   const rule = context.slots.get(tokenUseSlot) ? withUse(quoted.rule, context.id) : quoted.rule
-  const facts = chargeFacts(context, target, { rule, n, size: about.asked.text, quality: textOf(body, 'quality') })
+  const facts = chargeFacts(context, target, {
+    rule,
+    n,
+    size: about.requestedSize.text,
+    quality: textOf(body, 'quality'),
+  })
   const terms = {
     id: context.id,
     rule: quoted.rule,
@@ -275,7 +280,7 @@ async function openCharge(
 /** Inputs of a price; includes the request itself only if more than its size counts. */
 function quoteOf(context: RequestContext, { body, family, model }: Target, facet: BillingFacet) {
   const sent = goesBySent(facet) ? { body, family, operation: context.route.operation } : undefined
-  return { facet, family, model, asked: askedSize(context.slots, body), ...(sent && { sent }) }
+  return { facet, family, model, requestedSize: readRequestedSize(context.slots, body), ...(sent && { sent }) }
 }
 
 /**

@@ -62,8 +62,8 @@ function priceBy(rule: TierRule, by: readonly string[], rated: Rated, come: Come
   const otherwise = prices.find(one => sameLabel(one.label, rule.otherwise, true))
   if (otherwise) return { label: otherwise.label, source: 'default', price: otherwise.price }
   // The reported values have no price; the requested values have one, or the request would have been refused.
-  const asked = find(undefined) ?? dearestOf(prices)
-  return { label: asked?.label ?? imageLabel, source: 'default', price: asked?.price ?? 0 }
+  const requested = find(undefined) ?? dearestOf(prices)
+  return { label: requested?.label ?? imageLabel, source: 'default', price: requested?.price ?? 0 }
 }
 
 export function dearestOf<Row extends { readonly price: Micros }>(rows: readonly Row[]): Row | undefined {

@@ -14,7 +14,7 @@ import { extraLinesOf, rowsOf } from './rows.ts'
 import type { BillingFacet } from './schema.ts'
 
 /** Sizes that clients often request: squares and shapes of screens and photographs, small to large. */
-const askedOften = [
+const commonSizes = [
   '512x512',
   '600x800',
   '1024x1024',
@@ -31,11 +31,11 @@ type Size = { readonly width: number; readonly height: number }
 export function prices(ask: PriceAsk, facet: BillingFacet): Prices {
   const { family, model, operations, slots } = ask
   const nothing = { text: null, size: { kind: 'none' }, resolution: null, expected: null } as const
-  const { rule } = quote({ facet, family, model, asked: nothing, n: 1 })
+  const { rule } = quote({ facet, family, model, requestedSize: nothing, n: 1 })
   const { labels, sizes: known } = slots.get(sizeTableSlot) ?? { labels: [], sizes: [] }
   // If prices depend on more than a size, a size alone has no price.
   const bySize = facet.tiers !== undefined && !facet.price_by?.some(name => name !== 'tier')
-  const asked = bySize ? [null, ...labels, ...askedOften] : [null]
+  const sizes = bySize ? [null, ...labels, ...commonSizes] : [null]
   return {
     images: {
       tiers: rowsOf(rule).map(({ tier, longEdgeMax, pixelsMax, price }, i) => ({
@@ -54,7 +54,7 @@ export function prices(ask: PriceAsk, facet: BillingFacet): Prices {
       ...(rule.lines && { beside: extraLinesOf(rule.lines).map(row => ({ ...row, price: formatMoney(row.price) })) }),
       sizes: imageOperations
         .filter(operation => operations.includes(operation))
-        .flatMap(operation => asked.map(size => priceSize(ask, operation, size))),
+        .flatMap(operation => sizes.map(size => priceSize(ask, operation, size))),
       labels,
     },
   }
@@ -101,13 +101,13 @@ function whyRarely(longest: number) {
   }
 }
 
-function priceSize({ explain }: PriceAsk, operation: string, asked: string | null): SizePrice {
+function priceSize({ explain }: PriceAsk, operation: string, size: string | null): SizePrice {
   try {
-    const explained = explain({ operation, size: asked ?? undefined, quality: undefined, n: 1 })
+    const explained = explain({ operation, size: size ?? undefined, quality: undefined, n: 1 })
     const { quote: quoted, warnings, mismatch } = explained
     return {
       operation,
-      asked,
+      asked: size,
       comesBack: explained.expected_size,
       resolution: explained.expected_resolution,
       ratio: explained.expected_ratio,
@@ -120,6 +120,6 @@ function priceSize({ explain }: PriceAsk, operation: string, asked: string | nul
     // A family that refuses this size has no price for it; the reason is the client's error.
     if (!(error instanceof Failure)) throw error
     const none = { comesBack: null, resolution: null, ratio: null, tier: null, price: null, mismatch: null }
-    return { operation, asked, ...none, warning: error.message }
+    return { operation, asked: size, ...none, warning: error.message }
   }
 }

@@ -8,7 +8,7 @@ import { readCount } from './read-count.ts'
 import { readToolLimit } from './read-tool-limit.ts'
 import { extraLinesOf, rowsOf } from './rows.ts'
 import type { BillingFacet, Shape } from './schema.ts'
-import { askedSize, chargesImages, shapeOf } from './what-charges.ts'
+import { readRequestedSize, chargesImages, shapeOf } from './what-charges.ts'
 
 /**
  * The hold for a request for images, and the form in which it would be forwarded.
@@ -23,7 +23,7 @@ export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuot
     facet,
     family,
     model,
-    asked: askedSize(slots, body),
+    requestedSize: readRequestedSize(slots, body),
     n,
     ...(goesBySent(facet) && { sent: { body, family, operation } }),
   })

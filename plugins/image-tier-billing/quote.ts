@@ -7,7 +7,7 @@ import type {
   TierRule,
   TierSource,
 } from '../../src/plugin-api/index.ts'
-import type { Sent } from './asked.ts'
+import type { Sent } from './request-fields.ts'
 import { buildRule } from './build-rule.ts'
 import { checkCombination, dearest, isDecided } from './combinations.ts'
 import type { Measured } from './line-rules.ts'
@@ -40,20 +40,20 @@ export function quote(request: {
   readonly facet: BillingFacet
   readonly family: Family
   readonly model: Model
-  readonly asked: AskedSize
+  readonly requestedSize: AskedSize
   readonly n: number
   readonly sent?: Sent
   readonly measured?: Measured | undefined
 }): Quote {
-  const { family, model, asked, n, sent } = request
+  const { family, model, requestedSize, n, sent } = request
   const rating = buildRule(request)
   if (sent && rating.by && !model.free) checkCombination(rating, model)
   const isKnown = isDecided(rating)
-  const mismatch = rating.by ? null : findMismatch(rating, asked, isKnown)
+  const mismatch = rating.by ? null : findMismatch(rating, requestedSize, isKnown)
   const warnings = mismatch ? [describeMismatch(mismatch, family.name)] : []
   const rule: TierRule = { ...rating, ...(mismatch && cheaperBy(mismatch)), warnings }
-  const knownBefore = (asked.expected !== null && !rule.facts) || isKnown
-  const come = { output: asked.expected, reported: null, facts: undefined }
+  const knownBefore = (requestedSize.expected !== null && !rule.facts) || isKnown
+  const come = { output: requestedSize.expected, reported: null, facts: undefined }
   const image = knownBefore ? priceImage(rule, come) : undefined
   const expected = image ? { tier: image.label, source: image.source, price: image.price } : null
   const beside = rateLinesBefore(rule, n, come)

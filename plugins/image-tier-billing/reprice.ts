@@ -9,7 +9,7 @@ import {
   type RepriceAsk,
   type TierRule,
 } from '../../src/plugin-api/index.ts'
-import { isForwarded } from './asked.ts'
+import { isForwarded } from './request-fields.ts'
 import { buildRule, namesOf } from './build-rule.ts'
 import { checkCombination } from './combinations.ts'
 import { priceImage } from './price-image.ts'
@@ -55,14 +55,14 @@ function ruleNow(
   facet: BillingFacet,
 ): TierRule | undefined {
   const old = charge.rule as TierRule
-  const rule = buildRule({ facet, model, asked: slots.get(askedSizeSlot) ?? unread(charge) })
+  const rule = buildRule({ facet, model, requestedSize: slots.get(askedSizeSlot) ?? unread(charge) })
   const lines = linesNow(rule, old)
   if (!lines) return undefined
-  const asked = new Map<string, string>()
+  const requested = new Map<string, string>()
   for (const name of namesOf(facet)) {
     const value = valueKept(name, charge, isForwarded(family.forward.get(operation), name))
     if (value === undefined) return undefined
-    if (value !== null) asked.set(name, value)
+    if (value !== null) requested.set(name, value)
   }
   const reportedNames = [...namesOfImages(rule)].filter(name => rule.facts?.includes(name))
   const keptFacts = namesOfImages(old)
@@ -70,7 +70,7 @@ function ruleNow(
   return {
     ...rule,
     warnings: [],
-    ...(asked.size > 0 && { asked: Object.fromEntries(asked) }),
+    ...(requested.size > 0 && { asked: Object.fromEntries(requested) }),
     ...(lines.length > 0 && { lines }),
   }
 }
@@ -107,8 +107,8 @@ function linesNow(rule: Omit<TierRule, 'warnings'>, old: TierRule): readonly Cha
   }
   if (JSON.stringify(rule.tierFrom) !== JSON.stringify(old.tierFrom)) return undefined
   return now.map((line, i) => {
-    const asked = before[i]?.asked
-    return asked ? { ...line, asked } : line
+    const requested = before[i]?.asked
+    return requested ? { ...line, asked: requested } : line
   })
 }
 

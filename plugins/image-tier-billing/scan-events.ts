@@ -40,7 +40,7 @@ type Image = {
   readonly link: boolean
   readonly blocks: PictureBlocks
   /** The text of a link. */
-  said: string
+  linkText: string
   readonly digest: PictureDigest
   readonly text: LinkText
   omitted: boolean
@@ -235,7 +235,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
         to: undefined,
         link,
         blocks: new PictureBlocks({ link }),
-        said: '',
+        linkText: '',
         digest: new PictureDigest(),
         text: new LinkText(),
         omitted: false,
@@ -279,8 +279,8 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
       this.#open = undefined
       if (open.omitted) return this.#omission.more(at + 1)
       if (!open.link) return
-      open.said = open.text.end()
-      if (findPicture(open.said) === undefined) return
+      open.linkText = open.text.end()
+      if (findPicture(open.linkText) === undefined) return
       if (this.#hasBytes) {
         this.#leaveOut(open, at, 'a second picture')
         return this.#omission.more(at + 1)
@@ -311,6 +311,6 @@ function kindOf(name: string): 'finished' | 'preview' | 'other' {
 }
 
 /** The images of a string: usually one. */
-function readImages({ link, blocks, said }: Image): readonly Omit<FoundImage, 'index'>[] {
-  return link && !blocks.first.inline ? linkedImages(said) : blocks.measure()
+function readImages({ link, blocks, linkText }: Image): readonly Omit<FoundImage, 'index'>[] {
+  return link && !blocks.first.inline ? linkedImages(linkText) : blocks.measure()
 }

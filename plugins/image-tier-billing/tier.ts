@@ -27,8 +27,8 @@ export function tierOfLabel<Row extends TierRow>(label: string, rows: readonly R
 }
 
 /** The tier of the requested size (`docs/rules.md#tiers-and-prices`), or undefined if it sets none. */
-export function requestedTierOf<Row extends TierRow>(asked: AskedSize, rows: readonly Row[]): Row | undefined {
-  const { size } = asked
+export function requestedTierOf<Row extends TierRow>(requested: AskedSize, rows: readonly Row[]): Row | undefined {
+  const { size } = requested
   if (size.kind === 'pixels') return tierOfSize(size, rows)
   return size.kind === 'label' ? tierOfLabel(size.label, rows) : undefined
 }

@@ -18,8 +18,8 @@ import { loneLinksOf } from './lone-links.ts'
 import { Unreadable, Unrecognised } from './scanned.ts'
 
 /** An event reports that there is no image. */
-export class SaidNo extends Error {
-  override readonly name = 'SaidNo'
+export class ImageRefused extends Error {
+  override readonly name = 'ImageRefused'
 }
 
 const faults: ReadingFaults = {
@@ -30,10 +30,10 @@ const faults: ReadingFaults = {
 }
 
 /** A message that consists of a link leads to an image. */
-function refused(message: string): SaidNo | Unrecognised {
+function refused(message: string): ImageRefused | Unrecognised {
   return loneLinksOf(message).length > 0
     ? new Unrecognised('a message that is nothing but a link')
-    : new SaidNo(message)
+    : new ImageRefused(message)
 }
 
 /** Facts about all images of an answer, in one body or in each event. */
@@ -175,7 +175,7 @@ export class TurnedAnswer implements Stage {
     }
   }
 
-  /** @throws SaidNo, Unrecognised */
+  /** @throws ImageRefused, Unrecognised */
   #refuse(values: AnswerValues): never {
     const { omitted } = this.#reader
     if (omitted !== undefined) throw new Unrecognised(omitted)

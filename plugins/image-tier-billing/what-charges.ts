@@ -27,9 +27,9 @@ export function chargesImages(operation: string, body: Body, facet: BillingFacet
 }
 
 /** The size as the family reads it; a family without sizes forwards the sent one, which decides nothing. */
-export function askedSize(slots: Slots, body: Body): AskedSize {
-  const asked = slots.get(askedSizeSlot)
-  if (asked) return asked
+export function readRequestedSize(slots: Slots, body: Body): AskedSize {
+  const requested = slots.get(askedSizeSlot)
+  if (requested) return requested
   const text = textOf(body, 'size')
   return { text, size: { kind: text === null ? 'none' : 'unread' }, resolution: null, expected: null }
 }

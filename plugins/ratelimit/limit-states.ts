@@ -5,13 +5,13 @@ import { refuses } from './refusal.ts'
 const none: readonly LimitState[] = []
 
 /** The state of the tightest limit of each kind, for clients. Leaves out limits that never refuse. */
-export function limitStates(limits: readonly Limit[], standings: readonly LimitStatus[]): readonly LimitState[] {
+export function limitStates(limits: readonly Limit[], statuses: readonly LimitStatus[]): readonly LimitState[] {
   let requests: LimitState | undefined
   let tokens: LimitState | undefined
   for (let i = 0; i < limits.length; i++) {
     const { counts, limit, shadow } = limits[i] as Limit
     if (shadow || counts === 'places') continue
-    const { remaining, resetMs } = standings[i] as LimitStatus
+    const { remaining, resetMs } = statuses[i] as LimitStatus
     const state = { kind: counts, limit, remaining, resetMs }
     if (counts === 'requests') requests = tighter(requests, state)
     else tokens = tighter(tokens, state)
@@ -29,16 +29,16 @@ function tighter(one: LimitState | undefined, other: LimitState): LimitState {
 /** The result of each limit for a request; for a refused request only of those that refused it. */
 export function decisions(
   limits: readonly Limit[],
-  standings: readonly LimitStatus[],
+  statuses: readonly LimitStatus[],
   isAdmitted: boolean,
 ): readonly LimitDecision[] {
-  const said: LimitDecision[] = []
+  const result: LimitDecision[] = []
   for (let i = 0; i < limits.length; i++) {
     const limit = limits[i] as Limit
-    const status = standings[i] as LimitStatus
+    const status = statuses[i] as LimitStatus
     if (isAdmitted)
-      said.push({ limit: limit.name, decision: limit.shadow && status.waitMs > 0 ? 'shadow' : 'admitted' })
-    else if (refuses(limit, status)) said.push({ limit: limit.name, decision: 'refused' })
+      result.push({ limit: limit.name, decision: limit.shadow && status.waitMs > 0 ? 'shadow' : 'admitted' })
+    else if (refuses(limit, status)) result.push({ limit: limit.name, decision: 'refused' })
   }
-  return said
+  return result
 }

@@ -39,7 +39,7 @@ const ofUsers: { readonly [kind in LimitKind]: Shape } = {
   concurrency: { name: 'key_concurrency', counts: 'places', kind: 'places' },
 }
 /** The units that a request takes from a limit; another plugin provides its tokens. */
-const asked = { requests: 1, tokens: 0, places: 1 } as const
+const unitsPerRequest = { requests: 1, tokens: 0, places: 1 } as const
 const kinds = Object.keys(ofUsers) as readonly LimitKind[]
 
 /** Computed once for a key and its group in their current version: every request needs them twice. */
@@ -72,7 +72,7 @@ function findUserLimits(key: Key, group: Group): readonly Limit[] {
     const id = `${shadow ? 'shadow ' : ''}${counted.id}`
     const at = limits.findIndex(one => one.id === id)
     if (at !== -1 && (limits[at] as Limit).limit <= limit) return
-    const tighter = { ...shape, ...counted, id, limit, amount: asked[shape.counts], shadow, of: group.name }
+    const tighter = { ...shape, ...counted, id, limit, amount: unitsPerRequest[shape.counts], shadow, of: group.name }
     if (at === -1) limits.push(tighter)
     else limits[at] = tighter
   }
@@ -116,7 +116,7 @@ export function endUserLimits({ key, group }: Caller, attribution: Attribution |
     const shape = { ...ofUsers[kind], name: `end_user_${kind}` } as const
     const sharedBy = 'all requests for this end user'
     const counted = { id: `${kind} ${owner}`, owner, sharedBy, of: group.name }
-    return [{ ...shape, ...counted, limit, amount: asked[shape.counts], shadow: false }]
+    return [{ ...shape, ...counted, limit, amount: unitsPerRequest[shape.counts], shadow: false }]
   })
 }
 
@@ -131,7 +131,7 @@ export function jobsLimit({ key, group }: Caller): Limit {
     kind: 'places',
     ...slotsOfJobs(key, group),
     limit: group.jobs ?? jobsMax,
-    amount: asked.places,
+    amount: unitsPerRequest.places,
     shadow: false,
     of: group.name,
   }
@@ -153,7 +153,7 @@ export function modelLimits(model: Model, { key, group }: Caller): readonly Limi
       id: `${isShadow ? 'shadow ' : ''}rpm model ${name}${whose}`,
       owner: scope === 'key' ? ownerOfKey(key, group) : `model ${name}`,
       limit: rpm,
-      amount: asked.requests,
+      amount: unitsPerRequest.requests,
       shadow: isShadow,
       of: name,
     },
@@ -169,7 +169,7 @@ export function upstreamLimit({ name, concurrency, shadow }: Upstream): Limit | 
     kind: 'places',
     ...slotsOfUpstream(name),
     limit: concurrency,
-    amount: asked.places,
+    amount: unitsPerRequest.places,
     shadow: shadow?.includes('concurrency') === true,
     of: name,
   }

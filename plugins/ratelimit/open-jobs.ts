@@ -26,9 +26,9 @@ export async function refuseFull(
   const names = isBatch ? ['key_jobs'] : ['key_jobs', 'key_concurrency']
   const full = limits.filter(({ name, shadow, limit }) => names.includes(name) && !shadow && open + 1 > limit)
   if (full.length === 0) return undefined
-  const standings = full.map(() => ({ remaining: 0, waitMs: openJobMs, resetMs: 0 }))
-  context.notes.limits = decisions(full, standings, false)
-  throw refusal(full, standings)
+  const statuses = full.map(() => ({ remaining: 0, waitMs: openJobMs, resetMs: 0 }))
+  context.notes.limits = decisions(full, statuses, false)
+  throw refusal(full, statuses)
 }
 
 async function countOpen(jobs: Pick<JobStore, 'openOf'>, keyId: string): Promise<number> {

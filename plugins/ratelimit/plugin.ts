@@ -185,20 +185,20 @@ function lookEarly(context: RequestContext, counters: Counters, whenDown: WhenDo
   if (known) return look(context, limits, known)
   // A body this short arrives before a store across the network would answer: `onAdmit` checks the limits, once.
   if (bodyBytesOf(context.head) <= shortBodyBytes) return
-  return then(counters.peek(limits, whenDown), standings => look(context, limits, standings))
+  return then(counters.peek(limits, whenDown), statuses => look(context, limits, statuses))
 }
 
 /** @throws Failure rate_limit_exceeded */
-function look(context: RequestContext, limits: readonly Limit[], standings: readonly LimitStatus[]): void {
-  context.limits = limitStates(limits, standings)
-  if (!limits.some((limit, i) => refuses(limit, standings[i] as LimitStatus))) return
-  context.notes.limits = decisions(limits, standings, false)
-  throw refusal(limits, standings)
+function look(context: RequestContext, limits: readonly Limit[], statuses: readonly LimitStatus[]): void {
+  context.limits = limitStates(limits, statuses)
+  if (!limits.some((limit, i) => refuses(limit, statuses[i] as LimitStatus))) return
+  context.notes.limits = decisions(limits, statuses, false)
+  throw refusal(limits, statuses)
 }
 
 /** Continues with the counters' answer, without a wait if it is in memory. @throws Failure counters_unavailable */
-function then<T, U>(asked: Awaitable<T>, goOn: (value: T) => Awaitable<U>): Awaitable<U> {
-  return andThen(asked, goOn, refuseWithout)
+function then<T, U>(result: Awaitable<T>, goOn: (value: T) => Awaitable<U>): Awaitable<U> {
+  return andThen(result, goOn, refuseWithout)
 }
 
 /** @throws Failure counters_unavailable */

@@ -16,9 +16,9 @@ export function refuses(limit: Limit, status: LimitStatus): boolean {
 }
 
 /** The 429 of the full limits. Of several it reports the slowest: until that one has room, the others do not matter. */
-export function refusal(limits: readonly Limit[], standings: readonly LimitStatus[]): Failure {
+export function refusal(limits: readonly Limit[], statuses: readonly LimitStatus[]): Failure {
   const full = limits.flatMap((limit, i) => {
-    const status = standings[i] as LimitStatus
+    const status = statuses[i] as LimitStatus
     return refuses(limit, status) ? [{ limit, waitMs: status.waitMs }] : []
   })
   const slowest = full[indexOfMost(full, (a, b) => a.waitMs - b.waitMs)]

@@ -80,8 +80,8 @@ export class RunningTokens {
   }
 
   /** The state of limits, with the expected waits for those of tokens. */
-  expected(limits: readonly Limit[], standings: readonly LimitStatus[]): readonly LimitStatus[] {
-    return standings.map((status, i) => {
+  expected(limits: readonly Limit[], statuses: readonly LimitStatus[]): readonly LimitStatus[] {
+    return statuses.map((status, i) => {
       const { counts, id, amount } = limits[i] as Limit
       if (counts !== 'tokens' || status.waitMs === 0) return status
       return { ...status, waitMs: this.waitMs(id, amount - status.remaining, status.waitMs) }

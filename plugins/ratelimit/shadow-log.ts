@@ -14,11 +14,11 @@ export class ShadowLog {
     this.#refused = new OnceAMinute(clock)
   }
 
-  /** Records an admitted request: `standings` are those before it. */
-  note(limits: readonly Limit[], standings: readonly LimitStatus[]): void {
+  /** Records an admitted request: `statuses` are those before it. */
+  note(limits: readonly Limit[], statuses: readonly LimitStatus[]): void {
     for (let i = 0; i < limits.length; i++) {
       const limit = limits[i] as Limit
-      if (limit.shadow && (standings[i] as LimitStatus).waitMs > 0) this.#count(limit)
+      if (limit.shadow && (statuses[i] as LimitStatus).waitMs > 0) this.#count(limit)
     }
   }
 

@@ -13,7 +13,7 @@ export function foresee(facet: SizeFacet, operation: string, size: AskedSize['si
 }
 
 /** A size as the family reads it, with the expected result. `value` is the sent field; undefined if it was not sent. */
-export function readAskedSize(facet: SizeFacet, operation: string, value: Json | undefined): AskedSize {
+export function readRequestedSize(facet: SizeFacet, operation: string, value: Json | undefined): AskedSize {
   const rule = readRule(facet)
   const { text, size } = readSize(value, rule.labels)
   const { resolution, ratio } = chooseShape(rule, operation, size)

@@ -7,7 +7,7 @@ import {
   type AskedSize,
 } from '../../src/plugin-api/index.ts'
 import { chooseShape } from './choose-shape.ts'
-import { readAskedSize } from './foresee.ts'
+import { readRequestedSize } from './foresee.ts'
 import { inspect } from './inspect.ts'
 import { readRule } from './read-rule.ts'
 import { facetSchema, optionsSchema, type SizeFacet } from './schema.ts'
@@ -26,10 +26,10 @@ export const sizeNormalize = definePlugin({
   inspect,
 
   quote({ body, model, operation, out, slots }, facet) {
-    const asked = readAskedSize(facet, operation, readField(body, 'size'))
-    checkSize(facet, operation, asked, model.name)
-    slots.put(askedSizeSlot, asked)
-    const { expected, resolution, size } = asked
+    const requested = readRequestedSize(facet, operation, readField(body, 'size'))
+    checkSize(facet, operation, requested, model.name)
+    slots.put(askedSizeSlot, requested)
+    const { expected, resolution, size } = requested
     return {
       out: withFields(out, sendFields(facet, operation, size)),
       expected: {
@@ -49,9 +49,9 @@ export const sizeNormalize = definePlugin({
   create: () => ({
     onTarget(context, target, facet) {
       const { operation } = context.route
-      const asked = readAskedSize(facet, operation, readField(target.body, 'size'))
-      checkSize(facet, operation, asked, target.model.name)
-      context.slots.put(askedSizeSlot, asked)
+      const requested = readRequestedSize(facet, operation, readField(target.body, 'size'))
+      checkSize(facet, operation, requested, target.model.name)
+      context.slots.put(askedSizeSlot, requested)
     },
     onForward(context, out, facet) {
       const changes = sendFields(facet, context.route.operation, context.slots.need(askedSizeSlot).size)
@@ -72,8 +72,8 @@ function describeSize(changes: ReturnType<typeof sendFields>): string {
  * A family that snaps must understand the size; others forward it (`docs/rules.md#sizes`).
  * @throws Failure invalid_size
  */
-function checkSize(facet: SizeFacet, operation: string, asked: AskedSize, model: string): void {
+function checkSize(facet: SizeFacet, operation: string, requested: AskedSize, model: string): void {
   const rule = readRule(facet)
-  if (asked.size.kind !== 'unread' || rule.kind !== 'snap' || !rule.appliesTo.has(operation)) return
-  throw fail('invalid_size', { size: asked.text ?? '', model, labels: rule.labels.join(', ') })
+  if (requested.size.kind !== 'unread' || rule.kind !== 'snap' || !rule.appliesTo.has(operation)) return
+  throw fail('invalid_size', { size: requested.text ?? '', model, labels: rule.labels.join(', ') })
 }

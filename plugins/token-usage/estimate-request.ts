@@ -1,7 +1,7 @@
 import { type Body, type Json, type OperationTraits, readField, isObject } from '../../src/plugin-api/index.ts'
 import { countCharacters } from './count-characters.ts'
 import { measureText } from './measure-text.ts'
-import { hoursAsked } from './stored-tokens.ts'
+import { requestedHours } from './stored-tokens.ts'
 import type { Use } from '../../src/pricing/index.ts'
 import type { UsageFacet } from './schema.ts'
 
@@ -39,7 +39,7 @@ export function estimateRequest(body: Body, facet: UsageFacet, traits?: Operatio
     { unit: 'request', quantity: 1 },
   ]
   if (traits?.storesTokens) {
-    const tokenHours = estimateInput(body, facet) * hoursAsked(body, traits)
+    const tokenHours = estimateInput(body, facet) * requestedHours(body, traits)
     uses.push({ unit: 'cache_storage', quantity: Math.ceil(tokenHours) })
   }
   return uses.map(use => ({ ...use, source: 'default' }))

@@ -36,7 +36,7 @@ import {
 } from '../../src/plugin-api/index.ts'
 import { LRUCache } from 'lru-cache'
 import { fail } from './errors.ts'
-import { askedFacts, ordinaryFacts } from './asked-facts.ts'
+import { requestFacts, ordinaryFacts } from './request-facts.ts'
 import { checkDeferred, createTakenStage, type DeferredWork } from './deferred/deferred-work.ts'
 import { withDeferred } from './deferred/deferred-hooks.ts'
 import type { BatchTools } from './deferred/batch/batch-work.ts'
@@ -57,7 +57,7 @@ import { Reports } from './reports.ts'
 import { reviewCharge } from './review-charge.ts'
 import { EventReading, JsonReading, type Reading, type ReadingOptions } from './reading.ts'
 import { facetSchema, optionsSchema, type UsageFacet } from './schema.ts'
-import { storageAsked } from './stored-tokens.ts'
+import { requestedStorage } from './stored-tokens.ts'
 import { TokenCount } from './token-count.ts'
 import { isFree, policyOf, usageRule } from './usage-rule.ts'
 import { answeredBy, dearestOf, type Payable, payablesOf } from './who-answered.ts'
@@ -174,7 +174,7 @@ export const tokenUsage = definePlugin({
         const chargeId = hasImages ? useChargeId(context.id) : context.id
         const fresh = { held: false, removesUsage: false, reading: undefined }
         const traits = rule && checkDeferred(context, target, hasImages)
-        const deferred: DeferredWork | undefined = traits && { traits, course: 'asked' }
+        const deferred: DeferredWork | undefined = traits && { traits, course: 'requested' }
         const counting: Counting = { payables, dearest, facet, target, hasImages, chargeId, deferred, ...fresh }
         context.slots.put(countingSlot, counting)
         // The charge of deferred work exists before the work does: a job ends it.
@@ -187,8 +187,8 @@ export const tokenUsage = definePlugin({
         const counting = context.slots.get(countingSlot)
         if (!counting) return out
         Object.assign(counting, { target, facet, sent: out.body, removesUsage: false })
-        const asked = facet.include_usage ? askForUsage(context, out, counting) : out
-        return counting.dearest.rule ? { ...asked, detach: out.detach === true || (() => readsOn(counting)) } : asked
+        const sent = facet.include_usage ? askForUsage(context, out, counting) : out
+        return counting.dearest.rule ? { ...sent, detach: out.detach === true || (() => readsOn(counting)) } : sent
       },
 
       onReply(context, reply, facet) {
@@ -239,7 +239,7 @@ async function hold(
   const { facet } = dearest
   const facts = chargeFacts(context, { ...target, model: dearest.model }, { id: counting.chargeId, rule })
   const storage = context.route.traits?.storesTokens && {
-    cache_storage: storageAsked(target.body, context, beforeOf(context), estimateInput(target.body, facet)),
+    cache_storage: requestedStorage(target.body, context, beforeOf(context), estimateInput(target.body, facet)),
   }
   const counts = { input: inputOfTurn(context), ...storage }
   const { amount: most } = rateMost(rule, target.body, facet, context.route.traits, counts)
@@ -295,7 +295,7 @@ function settle(
       'an upstream failed during its response',
     )
   }
-  if (counting.deferred && counting.deferred.course !== 'asked') return leaveDeferred(tools, counting)
+  if (counting.deferred && counting.deferred.course !== 'requested') return leaveDeferred(tools, counting)
   const { body } = target
   const lengths = lengthsOf(counting, implausible)
   const isPaid = facet.beside_images === 'free' && (context.slots.get(imagesMadeSlot)?.() ?? 0) > 0
@@ -303,12 +303,12 @@ function settle(
   const carried = tools.carried.get(keyId) ?? 0
   const nothing = { lines: [], missing: [], unpriced: [], reason: 'nothing_used', carried } as const
   const { region } = target.upstream
-  const asked = region === undefined ? askedFacts(body) : { region, ...askedFacts(body) }
+  const requested = region === undefined ? requestFacts(body) : { region, ...requestFacts(body) }
   const at = requestTime(context)
   const unread = unreadShape(context, outcome, counting)
   const blocked = context.notes.blocked !== undefined
   const { sent = body } = counting
-  const request = { facet, body, sent, asked, at }
+  const request = { facet, body, sent, requested, at }
   const ended = { ...request, outcome, usage, implausible, failed, blocked, unread, carried, ...lengths }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateRequest({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
@@ -441,8 +441,8 @@ function paysImages(context: RequestContext, target: Target): boolean {
 function askForUsage(context: RequestContext, out: Outbound, counting: Counting): Outbound {
   const { target } = counting
   if (!target.stream || !context.route.traits?.usageOnDemand || out.body.kind !== 'json') return out
-  const asked = readField(target.body, 'stream_options')
-  const options = isObject(asked) ? asked : {}
+  const value = readField(target.body, 'stream_options')
+  const options = isObject(value) ? value : {}
   counting.removesUsage = options['include_usage'] !== true
   const body = withField(out.body, 'stream_options', { ...options, include_usage: true })
   return { ...out, body }

@@ -8,7 +8,7 @@ import {
   type UsageRule,
 } from '../../src/plugin-api/index.ts'
 import { type Ceiling, ceilingOf, rateUsage, type Use, usesOf } from '../../src/pricing/index.ts'
-import { askedCalls, askedFacts, mayUse } from './asked-facts.ts'
+import { requestedCalls, requestFacts, mayUse } from './request-facts.ts'
 import { estimateRequest } from './estimate-request.ts'
 import { refuseUnpriced } from './refuse-unpriced.ts'
 import type { UsageFacet } from './schema.ts'
@@ -27,12 +27,12 @@ export function rateMost(
 ): Ceiling {
   const estimated = estimateRequest(body, facet, traits)
   const uses = counts ? raise(estimated, counts) : estimated
-  const calls = [...askedCalls(body)].map(([unit, max]) => ({ unit, quantity: max ?? facet.estimate.calls }))
-  const asked = askedFacts(body)
+  const calls = [...requestedCalls(body)].map(([unit, max]) => ({ unit, quantity: max ?? facet.estimate.calls }))
+  const requested = requestFacts(body)
   return ceilingOf(rule, {
     uses: [...uses, ...calls],
     inputMax: Math.max(inputMaxOf(body), counts?.['input'] ?? 0),
-    facts: { service_tier: possible(asked, 'service_tier'), speed: possible(asked, 'speed') },
+    facts: { service_tier: possible(requested, 'service_tier'), speed: possible(requested, 'speed') },
     mayUse: unit => mayUse(body, unit),
   })
 }
@@ -44,8 +44,8 @@ function raise(uses: readonly Use[], counts: NamedCounts): readonly Use[] {
 }
 
 /** An answer may report the requested value, or the standard. */
-function possible(asked: UsageFacts, name: 'service_tier' | 'speed'): readonly string[] {
-  const value = asked[name]
+function possible(requested: UsageFacts, name: 'service_tier' | 'speed'): readonly string[] {
+  const value = requested[name]
   return value === undefined ? ['standard'] : ['standard', value]
 }
 
@@ -70,8 +70,8 @@ export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | unde
   const { items, amount } = rateMost(rule, body, facet, traits, uses)
   const parts = items.map(item => `${item.quantity} ${item.unit} ${formatMoney(item.amount)}`).join(', ')
   const factor = multiplier === undefined ? "times the group's multiplier" : `times ${multiplier} included`
-  const asked = usesOf(uses ?? {}, 'request')
-  const priced = rateUsage(rule, { uses: asked, facts: askedFacts(body), at: Date.UTC(2000, 0, 1) })
+  const statedUses = usesOf(uses ?? {}, 'request')
+  const priced = rateUsage(rule, { uses: statedUses, facts: requestFacts(body), at: Date.UTC(2000, 0, 1) })
   const units = rule.prices.map(({ unit, price, per, at }) => {
     const line = priced.lines.find(({ tier }) => tier === unit)
     return { unit, price, per, at, quantity: line?.quantity ?? null, amount: line?.price ?? null }

@@ -39,7 +39,7 @@ export type Ended = {
   /** The shape of an answer that was not delivered: only its request shows its possible cost. */
   readonly unread?: string | undefined
   /** The facts of the request that prices may depend on; the answer's facts replace them. */
-  readonly asked?: UsageFacts
+  readonly requested?: UsageFacts
   /** When the request began, in milliseconds since the epoch. */
   readonly at: number
   /** The remainder of the key's earlier charges, in parts of a micro-unit. */
@@ -110,15 +110,15 @@ function nothing({ carried = 0 }: Ended, reason: string): RatedRequest {
 }
 
 function charged(ended: Ended, uses: readonly Use[], reason: string, flags: readonly string[] = []): RatedRequest {
-  const { rule, usage, asked, at, carried } = ended
-  const facts = factsOf(asked, usage?.facts)
+  const { rule, usage, requested, at, carried } = ended
+  const facts = factsOf(requested, usage?.facts)
   const rated = rateUsage(rule, { uses, facts, at, flags, ...(carried !== undefined && { carried }) })
   return { lines: rated.lines, missing: [], unpriced: rated.unpriced, reason, carried: rated.carried }
 }
 
 /** The answer's report takes precedence; the request applies to the rest. */
-function factsOf(asked: UsageFacts | undefined, reported: UsageFacts | undefined): UsageFacts {
-  return asked ? { ...asked, ...reported } : (reported ?? {})
+function factsOf(requested: UsageFacts | undefined, reported: UsageFacts | undefined): UsageFacts {
+  return requested ? { ...requested, ...reported } : (reported ?? {})
 }
 
 /** Units that the answer does not report and that may need a review; `nothing_used` if it reported everything. */

@@ -1,6 +1,6 @@
 import type { Body, Model, OperationTraits, UnitName, UsageRule } from '../../src/plugin-api/index.ts'
 import { isGoverned, priceListOf, unpricedFacts } from '../../src/pricing/index.ts'
-import { askedCalls, askedFacts, askedKinds } from './asked-facts.ts'
+import { requestedCalls, requestFacts, requestedKinds } from './request-facts.ts'
 import { countCharacters } from './count-characters.ts'
 import { fail } from './errors.ts'
 import type { UsageFacet } from './schema.ts'
@@ -11,12 +11,12 @@ import type { UsageFacet } from './schema.ts'
  */
 export function refuseUnpriced(model: Model, rule: UsageRule | undefined, body: Body, traits?: OperationTraits): void {
   if (!rule) return
-  const asked = askedFacts(body)
-  const [fact] = unpricedFacts(rule, asked)
+  const requested = requestFacts(body)
+  const [fact] = unpricedFacts(rule, requested)
   if (fact !== undefined) throw fail('unpriced', { model: model.name, what: fact })
-  const prices = priceListOf(rule, { input: 0, facts: asked, at: 0 })
+  const prices = priceListOf(rule, { input: 0, facts: requested, at: 0 })
   const stored: readonly UnitName[] = traits?.storesTokens ? ['cache_storage'] : []
-  const units: readonly UnitName[] = [...askedCalls(body).keys(), ...askedKinds(body), ...stored]
+  const units: readonly UnitName[] = [...requestedCalls(body).keys(), ...requestedKinds(body), ...stored]
   const unit = units.find(one => isGoverned(one) && !prices.find(one).isOwn && !prices.covers(one))
   if (unit !== undefined) throw fail('unpriced', { model: model.name, what: unit })
 }

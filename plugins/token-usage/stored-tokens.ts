@@ -13,7 +13,7 @@ const hourSeconds = 3_600
  * Hours for which a request stores its tokens, by its fields; 0 if it stores none. Without `now` a date counts as the
  * usual time.
  */
-export function hoursAsked(body: Body, traits: OperationTraits | undefined, now = Number.NaN): number {
+export function requestedHours(body: Body, traits: OperationTraits | undefined, now = Number.NaN): number {
   const { storesTokens } = traits ?? {}
   if (!storesTokens) return 0
   const { seconds, until, usualSeconds } = storesTokens
@@ -26,8 +26,13 @@ export function hoursAsked(body: Body, traits: OperationTraits | undefined, now 
 }
 
 /** The maximum token-hours of a request; if it changes a stored object, the object has the number of tokens. */
-export function storageAsked(body: Body, { route, startedAt }: RequestContext, before: Json, input: number): number {
+export function requestedStorage(
+  body: Body,
+  { route, startedAt }: RequestContext,
+  before: Json,
+  input: number,
+): number {
   const usage = isObject(before) ? before['usageMetadata'] : undefined
   const tokens = isObject(usage) ? usage['totalTokenCount'] : undefined
-  return Math.ceil((typeof tokens === 'number' ? tokens : input) * hoursAsked(body, route.traits, startedAt))
+  return Math.ceil((typeof tokens === 'number' ? tokens : input) * requestedHours(body, route.traits, startedAt))
 }

@@ -41,8 +41,8 @@ export class TokenCount implements TokenUse {
   #input: number | undefined
   #most: number | undefined
 
-  constructor({ body, model }: Target, asked: RequestFacts, answered: () => Answered) {
-    const { facet, traits, inputMin = 0 } = asked
+  constructor({ body, model }: Target, request: RequestFacts, answered: () => Answered) {
+    const { facet, traits, inputMin = 0 } = request
     this.#inputMin = inputMin
     this.#body = body
     this.#facet = facet

@@ -150,10 +150,10 @@ async function* readAll(asker: UpstreamClient, terms: Terms, reader: Reader): As
   for (let i = 0; i < asks.length; i++) {
     const until = isGivenUp ? 0 : Math.min(i + atOnce, asks.length)
     while (waiting.length < until) waiting.push(begin(asker, asks, waiting.length))
-    const asked = waiting[i]
-    if (!asked) break
+    const pending = waiting[i]
+    if (!pending) break
     try {
-      yield* readAnswer(await asked, reader)
+      yield* readAnswer(await pending, reader)
     } catch (error) {
       const isWhole = error instanceof Refused || (error instanceof Failure && !reader.writer.isOpen)
       const isMissing = terms.hasBegun() && !isUpstreamsWord(error)
@@ -173,9 +173,9 @@ function isUpstreamsWord(error: unknown): boolean {
 }
 
 function begin(asker: UpstreamClient, asks: Terms['asks'], i: number): Promise<Answer> {
-  const asked = (asks[i] as Terms['asks'][number])(asker)
-  asked.catch(() => undefined)
-  return asked
+  const pending = (asks[i] as Terms['asks'][number])(asker)
+  pending.catch(() => undefined)
+  return pending
 }
 
 function recognised(error: unknown, { onUnrecognised }: Terms): unknown {

@@ -70,11 +70,11 @@ export function refusalsIn({ refused = [] }: Section): readonly Flaw[] {
 export function streamIn({ operation, section, family, forwards }: Spoken): readonly Flaw[] {
   const { stream, request, rest, job } = section
   if (!stream) {
-    const isAsked =
+    const isRequested =
       family.calls?.get(operation)?.stream !== undefined ||
       ((request === undefined || rest !== undefined) && forwards('stream')) ||
       (request !== undefined && JSON.stringify(request).includes('{stream}'))
-    if (!family.streams.has(operation) || !isAsked || job !== undefined) return []
+    if (!family.streams.has(operation) || !isRequested || job !== undefined) return []
     const message = `'${operation}' can be streamed, but its events are not described`
     const remedy = 'add stream: { each: answer }, or stream: { events: { NAME: image, NAME: done } }'
     return [problem('stream_missing', [], message, remedy)]

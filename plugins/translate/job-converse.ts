@@ -22,7 +22,7 @@ export type JobTerms = {
   /** If the client does not wait: its answer when all work was accepted. */
   readonly accepted: PluginResponse | undefined
   /** Stores the accepted work. @throws errors of the storage */
-  readonly open: (told: readonly JobNote[], isDetached: boolean) => Promise<void>
+  readonly open: (jobs: readonly JobNote[], isDetached: boolean) => Promise<void>
   readonly onNotWritten: (error: unknown) => void
   /** Combines the answers into one. */
   readonly finish: (asks: readonly Ask[]) => CallUpstream

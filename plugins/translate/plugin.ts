@@ -58,8 +58,8 @@ export const translate = definePlugin({
     if (section.request === undefined || out.kind !== 'json') return undefined
     const sendAs = model.upstreams[0]?.sendAs ?? model.name
     const n = section.fan_out === undefined ? countOf(body) : 1
-    const asked = slots.get(askedSizeSlot)
-    const { value, dropped } = shapeRequest(section, { body: out, model: sendAs, n, asked }, noChance)
+    const requestedSize = slots.get(askedSizeSlot)
+    const { value, dropped } = shapeRequest(section, { body: out, model: sendAs, n, requestedSize }, noChance)
     const changes = new Map(out.json.names().map(name => [name, undefined as unknown]))
     for (const [name, own] of Object.entries(value as object)) changes.set(name, own)
     return { out: { kind: 'json', json: out.json.with(changes as never) }, dropped }
@@ -138,7 +138,7 @@ function createAsking(asking: Asking): CallUpstream {
       claim: terms.claim,
     },
     accepted,
-    open: (told, isDetached) => openJob(asking, told, { deadlineAt, isDetached }),
+    open: (jobs, isDetached) => openJob(asking, jobs, { deadlineAt, isDetached }),
     onNotWritten: error => asking.host.log.error({ request: context.id, err: error }, 'a job could not be stored'),
     finish: waiting => createConverse({ ...terms, asks: waiting, atOnce: Math.max(1, waiting.length) }),
   })
@@ -158,8 +158,12 @@ function createAsks(section: Section, asking: Asking): readonly Ask[] {
 }
 
 function shapeBody(section: Section, { context, out, target, host }: Asking, n: number): Body {
-  const asked = context.slots.get(askedSizeSlot)
-  const { body, dropped } = shapeRequest(section, { body: out.body, model: target.sendAs, n, asked }, host.random)
+  const requestedSize = context.slots.get(askedSizeSlot)
+  const { body, dropped } = shapeRequest(
+    section,
+    { body: out.body, model: target.sendAs, n, requestedSize },
+    host.random,
+  )
   if (dropped.length > 0) {
     context.notes.forwarded = context.notes.forwarded.filter(name => !dropped.includes(name))
     context.notes.dropped = [...new Set([...context.notes.dropped, ...dropped])]
@@ -250,7 +254,7 @@ function accept(context: RequestContext, { target, host }: Asking): PluginRespon
 
 async function openJob(
   { context, target, host }: Asking,
-  told: readonly JobNote[],
+  jobs: readonly JobNote[],
   { deadlineAt, isDetached }: { readonly deadlineAt: number; readonly isDetached: boolean },
 ): Promise<void> {
   const job = {
@@ -261,7 +265,7 @@ async function openJob(
     upstream: target.upstream.name,
     vendorKey: target.upstream.key ?? null,
     n: countOf(target.body),
-    told,
+    told: jobs,
     deadlineAt,
   }
   await host.stores.jobs.open(job, isDetached ? 'detached' : 'waited')

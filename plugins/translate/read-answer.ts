@@ -201,8 +201,8 @@ function countOf(text: string | undefined, found: number): number {
 }
 
 function costOf({ path, unit }: NonNullable<Reading['cost']>, values: AnswerValues): string | undefined {
-  const said = values.last(path)
-  return said === undefined ? undefined : multiply(said, unit)
+  const reported = values.last(path)
+  return reported === undefined ? undefined : multiply(reported, unit)
 }
 
 function recordFacts({ reading, metadata }: Reader, values: AnswerValues, which: (path: string) => boolean): void {

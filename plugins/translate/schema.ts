@@ -108,7 +108,7 @@ const usage = {
     'Paths of the reported usage, by the names that clients receive: input_tokens, output_tokens, input_tokens_details.text_tokens.',
 } as const satisfies Schema
 
-const told = {
+const metadata = {
   facts: {
     type: 'object',
     maxProperties: 32,
@@ -288,7 +288,7 @@ const shared = {
       'For vendors that make one image per request: n requests are sent, this many at the same time, and combined into one response.',
   },
   answer: places,
-  ...told,
+  ...metadata,
   refused: refusals,
   errors: {
     type: 'object',

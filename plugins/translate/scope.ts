@@ -22,7 +22,7 @@ export type Request = {
   /** The number of pictures that this one request is for. */
   readonly n: number
   readonly model: string
-  readonly asked: AskedSize | undefined
+  readonly requestedSize: AskedSize | undefined
   readonly values: Section['values']
 }
 
@@ -81,18 +81,18 @@ export class RequestScope implements Scope {
   }
 
   #plain(ref: Ref): unknown {
-    const { n, model, asked } = this.#request
+    const { n, model, requestedSize } = this.#request
     const [first = '', ...rest] = ref.split('.')
     if (ref === 'n') return n
     if (ref === 'model') return model
-    const size = sizeOf(asked)
+    const size = sizeOf(requestedSize)
     if (ref === 'width' || ref === 'height') return size?.[ref] ?? absent
     if (first === 'expected')
-      return (asked?.expected as { readonly [side: string]: number } | null)?.[rest[0] ?? ''] ?? absent
-    if (ref === 'ratio') return asked?.ratio ?? absent
+      return (requestedSize?.expected as { readonly [side: string]: number } | null)?.[rest[0] ?? ''] ?? absent
+    if (ref === 'ratio') return requestedSize?.ratio ?? absent
     if (ref === 'ratio.width' || ref === 'ratio.height')
-      return asked?.ratio?.split(':')[ref === 'ratio.width' ? 0 : 1] ?? absent
-    if (ref === 'resolution') return asked?.resolution ?? absent
+      return requestedSize?.ratio?.split(':')[ref === 'ratio.width' ? 0 : 1] ?? absent
+    if (ref === 'resolution') return requestedSize?.resolution ?? absent
     return this.#field(first, rest)
   }
 
@@ -113,9 +113,9 @@ export class RequestScope implements Scope {
 }
 
 /** The requested pixels; for a requested resolution, those of the family's table. */
-function sizeOf(asked: AskedSize | undefined): { readonly width: number; readonly height: number } | undefined {
-  if (!asked) return undefined
-  return asked.size.kind === 'pixels' ? asked.size : (asked.expected ?? undefined)
+function sizeOf(requested: AskedSize | undefined): { readonly width: number; readonly height: number } | undefined {
+  if (!requested) return undefined
+  return requested.size.kind === 'pixels' ? requested.size : (requested.expected ?? undefined)
 }
 
 /** A form contains only texts: a text that is a JSON number or literal becomes that value. */

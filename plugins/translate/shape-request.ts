@@ -9,7 +9,7 @@ export type ClientRequest = {
   readonly body: Body
   readonly model: string
   readonly n: number
-  readonly asked: AskedSize | undefined
+  readonly requestedSize: AskedSize | undefined
 }
 
 /** A body for the upstream, and the client's fields that are not in it. */
@@ -27,11 +27,11 @@ export function templateOf(request: object): Template {
  * The body for the upstream: the section's template filled in, or the unchanged body if there is none.
  * @throws Failure picture_is_link, picture_unreadable
  */
-export function shapeRequest(section: Section, asked: ClientRequest, random: Pick<Random, 'bytes'>): Shaped {
-  const { body } = asked
-  if (section.request === undefined) return { body: withCount(section, asked), value: undefined, dropped: [] }
+export function shapeRequest(section: Section, request: ClientRequest, random: Pick<Random, 'bytes'>): Shaped {
+  const { body } = request
+  if (section.request === undefined) return { body: withCount(section, request), value: undefined, dropped: [] }
   const template = templateOf(section.request)
-  const scope = new RequestScope({ ...asked, values: section.values })
+  const scope = new RequestScope({ ...request, values: section.values })
   const filled = fillTemplate(template, scope)
   const value = (filled === absent ? {} : filled) as { [name: string]: unknown }
   const named = new Set([...template.refs].map(ref => ref.split('.', 1)[0] as string))

@@ -27,7 +27,7 @@ export type BudgetNow = {
  */
 export type Now = {
   /** The keys of an upstream by name; undefined if there is no such upstream. */
-  keysOf(upstream: string): ReadonlyMap<string, { readonly state: string; readonly isAsked: boolean }> | undefined
+  keysOf(upstream: string): ReadonlyMap<string, { readonly state: string; readonly isAvailable: boolean }> | undefined
   /** Undefined if there is no such budget. */
   budgetOf(level: string, name: string): BudgetNow | undefined
 }
@@ -42,7 +42,7 @@ export function stillOpen(alerts: readonly Alert[], now: Now): readonly Alert[] 
         return now.keysOf(of('upstream'))?.get(of('key'))?.state === 'suspended' ? [alert] : []
       case 'upstream.exhausted': {
         const keys = [...(now.keysOf(of('upstream'))?.values() ?? [])]
-        return keys.length > 0 && keys.every(({ isAsked }) => !isAsked) ? [alert] : []
+        return keys.length > 0 && keys.every(({ isAvailable }) => !isAvailable) ? [alert] : []
       }
       case 'budget.threshold':
       case 'budget.exhausted': {

@@ -36,11 +36,11 @@ export function daysOf(
   if (!isTimeZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
   const last = to === undefined ? dateIn(zone, now) : Date.parse(`${to}T00:00:00Z`)
   const first = from === undefined ? last - 29 * dayMs : Date.parse(`${from}T00:00:00Z`)
-  for (const [param, day, said] of [
+  for (const [param, day, given] of [
     ['from', first, from],
     ['to', last, to],
   ] as const)
-    if (Number.isNaN(day) || (said !== undefined && new Date(day).toISOString().slice(0, 10) !== said))
+    if (Number.isNaN(day) || (given !== undefined && new Date(day).toISOString().slice(0, 10) !== given))
       throw refuse('invalid', 'day', { field: param }, { param })
   if (last < first) throw refuse('invalid', 'range_backward', {}, { param: 'from' })
   return [first, last]

@@ -61,10 +61,10 @@ export const anthropic: ApiFormat = {
   },
 
   modelList(models: readonly ListedModel[], query: string): object {
-    const asked = new URLSearchParams(query)
-    const limit = readPageLength(asked.get('limit'), 20, 1000)
-    const before = asked.get('before_id')
-    const page = before === null ? pageAfter(models, asked.get('after_id'), limit) : pageBefore(models, before, limit)
+    const params = new URLSearchParams(query)
+    const limit = readPageLength(params.get('limit'), 20, 1000)
+    const before = params.get('before_id')
+    const page = before === null ? pageAfter(models, params.get('after_id'), limit) : pageBefore(models, before, limit)
     return {
       data: page.models.map(model => modelObject(model)),
       has_more: page.more,

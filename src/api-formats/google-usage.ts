@@ -82,10 +82,10 @@ function addGrounding(report: UsageReport, candidates: Json | undefined): void {
   let usesMaps = false
   for (const candidate of candidates as readonly Json[]) {
     const metadata = readMember(candidate, 'groundingMetadata')
-    const asked = readMember(metadata, 'webSearchQueries')
+    const searches = readMember(metadata, 'webSearchQueries')
     const chunks = readMember(metadata, 'groundingChunks')
     const sources = Array.isArray(chunks) ? (chunks as readonly Json[]) : []
-    const own = Array.isArray(asked) ? asked.length : 0
+    const own = Array.isArray(searches) ? searches.length : 0
     queries += own
     isGrounded ||= own > 0 || sources.some(one => readMember(one, 'web') !== undefined)
     usesMaps ||= sources.some(one => readMember(one, 'maps') !== undefined)

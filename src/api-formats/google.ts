@@ -66,8 +66,8 @@ export const google: ApiFormat = {
 
   /** Without `alt=sse` a stream is one JSON list, whose elements are sent one after another. */
   streamForm({ query }: Head): 'events' | 'list' {
-    const asked = new URLSearchParams(query)
-    return (asked.get('alt') ?? asked.get('$alt'))?.toLowerCase() === 'sse' ? 'events' : 'list'
+    const params = new URLSearchParams(query)
+    return (params.get('alt') ?? params.get('$alt'))?.toLowerCase() === 'sse' ? 'events' : 'list'
   },
 
   // The JavaScript SDK accepts a comment; whether other clients of this style do is not known.
@@ -87,10 +87,10 @@ export const google: ApiFormat = {
   },
 
   modelList(models: readonly ListedModel[], query: string): object {
-    const asked = new URLSearchParams(query)
-    const token = asked.get('pageToken')
+    const params = new URLSearchParams(query)
+    const token = params.get('pageToken')
     const after = token ? Buffer.from(token, 'base64url').toString() : null
-    const page = pageAfter(models, after, readPageLength(asked.get('pageSize'), 50, 1000))
+    const page = pageAfter(models, after, readPageLength(params.get('pageSize'), 50, 1000))
     const last = page.models.at(-1)
     return {
       models: page.models.map(model => modelObject(model)),

@@ -8,37 +8,37 @@ export function describeBounds(
 ): readonly string[] {
   const { models, ips, limits, budget, expiresAt } = keyBounds
   const of = `Keys created by ${name}`
-  const said: string[] = []
+  const sentences: string[] = []
   if (given.models !== undefined)
-    said.push(models ? `${of} may use ${models.to.join(', ')}.` : `${of} may use any model.`)
+    sentences.push(models ? `${of} may use ${models.to.join(', ')}.` : `${of} may use any model.`)
   if (given.ips !== undefined)
-    said.push(ips ? `${of} may be used only from ${ips.to.join(', ')}.` : `${of} may be used from any address.`)
+    sentences.push(ips ? `${of} may be used only from ${ips.to.join(', ')}.` : `${of} may be used from any address.`)
   if (given.rpm !== undefined || given.tpm !== undefined || given.concurrency !== undefined) {
     const most = limitKinds.flatMap(kind => {
       const count = limits?.to[kind]
       return count === undefined ? [] : [`${kind} ${count}`]
     })
-    said.push(most.length > 0 ? `${of} may have at most ${most.join(', ')}.` : `${of} may have any limits.`)
+    sentences.push(most.length > 0 ? `${of} may have at most ${most.join(', ')}.` : `${of} may have any limits.`)
   }
   if (given.budget !== undefined || given.budgetPeriod !== undefined)
-    said.push(
+    sentences.push(
       budget
         ? `${of} may each have a budget of at most ${formatMoney(budget.to.amount)} (${formatPeriod(budget.to.per)}).`
         : `${of} may have any budget.`,
     )
   if (given.expires !== undefined)
-    said.push(
+    sentences.push(
       expiresAt
         ? `${of} expire at ${new Date(expiresAt.to).toISOString()} at the latest.`
         : `${of} may have no expiry.`,
     )
   if (given.keysMax !== undefined)
-    said.push(
+    sentences.push(
       keysMax === null
         ? `${name} may have as many keys as the group allows.`
         : `${name} may have at most ${keysMax} keys.`,
     )
-  return said
+  return sentences
 }
 
 /** A group of the configuration, as the command line names it. */

@@ -20,8 +20,8 @@ const levels = { info: 30, error: 50 } as const
 let isForPrograms = false
 
 /** Whether messages are records, one per line in the log's format, instead of text. */
-export function writeRecords(isAsked: boolean): void {
-  isForPrograms = isAsked
+export function writeRecords(isOn: boolean): void {
+  isForPrograms = isOn
 }
 
 /** Whether standard error is a terminal, where progress may overwrite a line. */

@@ -74,7 +74,7 @@ async function writeNew(file: string, text: string, { force, mode }: { force: bo
   })
 }
 
-export function tellImported(
+export function reportImported(
   file: string,
   { notes, losses, models, secrets: files }: Omit<Imported, 'ok'>,
   options: ImportFlags,

@@ -139,12 +139,12 @@ function checkRepeated(entries: readonly Placed[], query: object, report: Report
   for (const { path, entry } of entries) {
     const key = kinds.find(kind => entry[kind] !== undefined)
     if (key === undefined) continue
-    const said = key === 'sign' ? key : `${key} ${key === 'header' ? entry.header?.toLowerCase() : entry.query}`
-    if (seen.has(said)) {
+    const place = key === 'sign' ? key : `${key} ${key === 'header' ? entry.header?.toLowerCase() : entry.query}`
+    if (seen.has(place)) {
       const message = key === 'sign' ? 'a request can be signed only once' : `'${String(entry[key])}' is set twice`
       report.atValue([...path, key], { code: 'credential_repeated', message, remedy: 'keep one of the two' })
     }
-    seen.add(said)
+    seen.add(place)
   }
 }
 

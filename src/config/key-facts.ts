@@ -30,11 +30,11 @@ export function listKeys(plugins: readonly AnyPlugin[], signers: readonly AnySig
   const composed = composeSchema(new Map(plugins.map(plugin => [plugin.name, plugin])))
   const root = withUpstream(composed, upstream => withKeysOf(upstream, signers))
   const places = [...placesBelow({ steps: [], schema: root, required: true })]
-  return places.filter(place => !isSaidElsewhere(place)).map(toFacts)
+  return places.filter(place => !isDescribedElsewhere(place)).map(toFacts)
 }
 
 /** Keys of all entries of a section are described at the section. */
-function isSaidElsewhere({ steps: [top, second, third] }: Place): boolean {
+function isDescribedElsewhere({ steps: [top, second, third] }: Place): boolean {
   if (top === 'model_lists') return third !== undefined && third !== 'models'
   return top === 'defaults' && second !== undefined && third !== undefined
 }

@@ -106,7 +106,7 @@ export function gatherSecrets(
   hidden: readonly Span[] = [],
 ): Secrets {
   const spans: Span[] = [...hidden]
-  const said = new Set<string>()
+  const secretValues = new Set<string>()
   const places = new Set<string>()
   if (root) {
     for (const [scalar, path] of scalarsOf(root)) {
@@ -115,15 +115,15 @@ export function gatherSecrets(
         if (hold) spans.push(scalar.span)
         if (hold !== 'value') continue
         places.add(formatPath(path).toLowerCase())
-        said.add(String(scalar.value))
+        secretValues.add(String(scalar.value))
         continue
       }
       spans.push(...hiddenParts(scalar.span, text))
       if (scalar.value !== null) places.add(formatPath(path).toLowerCase())
-      if (!scalar.unknown && scalar.value !== null) said.add(String(scalar.value))
+      if (!scalar.unknown && scalar.value !== null) secretValues.add(String(scalar.value))
     }
   }
-  const known = [...new Set([...said, ...unfilled])]
+  const known = [...new Set([...secretValues, ...unfilled])]
     .filter(text => text.length >= shortest && !plainWord.test(text))
     .sort((a, b) => b.length - a.length)
   const long = known.filter(text => text.length >= amongTextShortest)
@@ -135,7 +135,7 @@ export function gatherSecrets(
   }
   return {
     spans,
-    values: new Set([...said].filter(text => text.length >= wholeShortest && !plainWord.test(text))),
+    values: new Set([...secretValues].filter(text => text.length >= wholeShortest && !plainWord.test(text))),
     places,
     mask: text => mask(text, () => cover),
     maskAmongText: text => maskAmongText(text, long),

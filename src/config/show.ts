@@ -51,9 +51,9 @@ function coverSpans(text: string, spans: readonly Span[]): string {
 /** Quotes, the brace that ends a reference and the end of the line are no secret, and YAML needs them. */
 function keepEdges(part: string): string {
   const [open = ''] = /^["']?(?:Bearer\s+(?!\s))?\}?/.exec(part) ?? []
-  const said = part.trimEnd()
-  const [edge = ''] = /\}?["']?$/.exec(said.slice(-2)) ?? []
-  const close = edge + part.slice(said.length)
+  const text = part.trimEnd()
+  const [edge = ''] = /\}?["']?$/.exec(text.slice(-2)) ?? []
+  const close = edge + part.slice(text.length)
   const kept = part.length > open.length + close.length
   return kept ? `${open}${coverInText}${close}` : part
 }

@@ -1,6 +1,6 @@
 import { askEarly, isEarly, readHeaders } from './api/early.ts'
 import type { Session } from './api/shapes.ts'
-import { readAsked } from './pages/costs/asked.ts'
+import { readCostsQuery } from './pages/costs/costs-query.ts'
 import { remember } from './remember.ts'
 import { wordAddresses } from './words/addresses.ts'
 import { wantedLanguage } from './words/languages.ts'
@@ -26,7 +26,7 @@ function begin(): void {
         if (!response.ok || pathname !== '/console') return
         const { may } = (await response.json()) as Session
         const query: { readonly [name: string]: string | undefined } = Object.fromEntries(new URLSearchParams(search))
-        const { costs, avoidable } = readAsked(query, zoneOf(query['zone']), may.includes('readers'))
+        const { costs, avoidable } = readCostsQuery(query, zoneOf(query['zone']), may.includes('readers'))
         await Promise.all([read(`/costs${costs}`), read(`/costs/avoidable${avoidable}`)])
       })
       // The next request reports the error.

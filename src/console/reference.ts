@@ -89,14 +89,14 @@ function makeCopy(box: HTMLElement): void {
   button.type = 'button'
   button.className = 'button plain'
   button.textContent = words['copy'] ?? ''
-  const said = document.createElement('span')
-  said.className = 'quiet'
-  said.setAttribute('role', 'status')
+  const status = document.createElement('span')
+  status.className = 'quiet'
+  status.setAttribute('role', 'status')
   button.addEventListener('click', () => {
     copyText(box.querySelector('pre')?.textContent ?? '', button).then(
-      () => (said.textContent = words['copied'] ?? ''),
-      () => (said.textContent = words['failed'] ?? ''),
+      () => (status.textContent = words['copied'] ?? ''),
+      () => (status.textContent = words['failed'] ?? ''),
     )
   })
-  box.append(button, said)
+  box.append(button, status)
 }

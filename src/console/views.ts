@@ -12,17 +12,17 @@ const queryMax = 2000
 
 /** Views that a browser stored before the gateway did; any other value there is invalid. */
 export function readViews(kept: string | undefined): readonly View[] {
-  let told: unknown
+  let stored: unknown
   try {
-    told = JSON.parse(kept ?? '[]')
+    stored = JSON.parse(kept ?? '[]')
   } catch {
     return []
   }
-  return Array.isArray(told) ? told.filter(isView).slice(0, viewsMax) : []
+  return Array.isArray(stored) ? stored.filter(isView).slice(0, viewsMax) : []
 }
 
-function isView(told: unknown): told is View {
-  const { name, query } = (told ?? {}) as { readonly [field in keyof View]?: unknown }
+function isView(value: unknown): value is View {
+  const { name, query } = (value ?? {}) as { readonly [field in keyof View]?: unknown }
   if (typeof name !== 'string' || typeof query !== 'string') return false
   return (
     name.length <= nameMax && /^[^\p{Cc}\p{Cf}]+$/u.test(name) && /^\?[^#\s]+$/.test(query) && query.length <= queryMax

@@ -15,10 +15,10 @@ export function zoneOf(named: string | undefined): string {
 
 /** The date of a moment in a zone, as `2026-11-21`. */
 export function dateIn(zone: string, at: Date): string {
-  const told: { [part: string]: string } = {}
+  const parts: { [part: string]: string } = {}
   const fields = { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' } as const
-  for (const { type, value } of new Intl.DateTimeFormat('en-GB', fields).formatToParts(at)) told[type] = value
-  return `${told['year']}-${told['month']}-${told['day']}`
+  for (const { type, value } of new Intl.DateTimeFormat('en-GB', fields).formatToParts(at)) parts[type] = value
+  return `${parts['year']}-${parts['month']}-${parts['day']}`
 }
 
 /** A date this many days later. */

@@ -162,10 +162,10 @@ export function boundsOfNew(by: string, key: Chosen): KeyBounds {
  * same before.
  */
 export function boundsOfChanged(by: string, was: Chosen & Pick<Key, 'bounds'>, change: Partial<Chosen>): KeyBounds {
-  const said = new Set(Object.keys(change).map(member => ruleOf[member as keyof Chosen]))
+  const changed = new Set(Object.keys(change).map(member => ruleOf[member as keyof Chosen]))
   const next = { ...was, ...change }
   return boundNames.reduce<KeyBounds>(
-    (set, name) => ({ ...set, ...(said.has(name) ? boundOf(name, by, next) : keptOf(name, was.bounds)) }),
+    (set, name) => ({ ...set, ...(changed.has(name) ? boundOf(name, by, next) : keptOf(name, was.bounds)) }),
     {},
   )
 }

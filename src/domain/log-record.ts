@@ -37,7 +37,7 @@ const valuesOrNull = {
   additionalProperties: { type: ['string', 'number', 'null'] },
   description: 'What the error says, as data by name: which limit, how much of what, for how many seconds.',
 } as const
-const said = {
+const upstreamMessage = {
   ...schemas.textOrNull,
   description: 'What its upstream said when it refused: clipped, without keys and without what it quotes at length.',
 } as const
@@ -104,7 +104,7 @@ export const logView = viewOf<Found>()({
   })),
   marks: computed(marksOrNull, ({ row }: Pick<Found, 'row'>) => row.marks && marksView.show(row.marks)),
   error_values: computed(valuesOrNull, ({ row }: Pick<Found, 'row'>) => row.errorValues),
-  upstream_said: computed(said, ({ row }: Pick<Found, 'row'>) => row.upstreamSaid),
+  upstream_said: computed(upstreamMessage, ({ row }: Pick<Found, 'row'>) => row.upstreamSaid),
   attempts: computed(attemptsOrNull, ({ row }: Pick<Found, 'row'>) => row.attempts),
   end_user: computed(endUser, ({ row }: Pick<Found, 'row'>) => row.endUser ?? null),
   tags: computed(tags, ({ row }: Pick<Found, 'row'>) => row.tags ?? []),

@@ -64,7 +64,7 @@ export type KeyReport = {
   /** The state of the whole key, or active if only some models are affected. */
   readonly state: KeyState
   /** It is active, has a weight, and its budget has room. */
-  readonly isAsked: boolean
+  readonly isAvailable: boolean
   readonly reason: KeyReason | null
   /** The vendor's message. */
   readonly code: string | null

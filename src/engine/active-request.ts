@@ -96,7 +96,7 @@ export class ActiveRequest implements Member, PumpTarget {
   context: RequestContext | undefined
   body: Body | undefined
   /** As the client sent it: a plugin may have turned it into one of another operation. */
-  asked: { readonly context: RequestContext; readonly body: Body } | undefined
+  clientRequest: { readonly context: RequestContext; readonly body: Body } | undefined
   incoming: IncomingBody | undefined
   target: Target | undefined
   call: Call | undefined

@@ -279,8 +279,8 @@ export class Attempts {
     }
     const { affinity, keyUser, pin } = request
     const pinned = pin?.vendorKey ?? undefined
-    const asked = { model: model.name, request: context.id, keyUser, tokens, turn: request, affinity, pinned }
-    return (request.keys = new KeyAttempt(this.#parts.vendorKeys, upstream, asked))
+    const facts = { model: model.name, request: context.id, keyUser, tokens, turn: request, affinity, pinned }
+    return (request.keys = new KeyAttempt(this.#parts.vendorKeys, upstream, facts))
   }
 
   /** Begins the wait for a head. @returns what sends interim answers to the client */

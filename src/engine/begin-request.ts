@@ -75,17 +75,17 @@ function routeOfSession(
 ): Route {
   const names = format.session?.query
   if (!names || route.session?.each) return route
-  const asked = new URLSearchParams(head.query)
+  const params = new URLSearchParams(head.query)
   // Calls are made without the gateway, so they belong to other clients.
-  const call = asked.get(names.call)
+  const call = params.get(names.call)
   if (call !== null) throw fail('session_call', { id: call.slice(0, 120) }, { param: names.call })
-  const variant = asked.get(names.variant)
+  const variant = params.get(names.variant)
   if (variant === null) return route
   const path = `${head.path}?${names.variant}=${variant}`
   const found = router.find(route.method, path)
   if (found.kind !== 'route' || found.route.path !== path || !found.route.session)
     throw fail('session_query', { why: `'${names.variant}' has an unknown value` }, { param: names.variant })
-  if (!asked.has('model')) return found.route
+  if (!params.has('model')) return found.route
   throw fail('session_query', { why: `it has both 'model' and '${names.variant}'` }, { param: 'model' })
 }
 

@@ -40,9 +40,9 @@ export class CircuitBreaker {
     state.failures++
     state.probing = false
     const { failures, forMs } = upstream.cooldown
-    const asked = Math.min(retryAfterMs ?? 0, retryAfterMaxMs)
+    const requestedMs = Math.min(retryAfterMs ?? 0, retryAfterMaxMs)
     const rest = state.failures >= failures ? forMs : 0
-    if (asked > 0 || rest > 0) state.openUntil = nowMs + Math.max(asked, rest)
+    if (requestedMs > 0 || rest > 0) state.openUntil = nowMs + Math.max(requestedMs, rest)
   }
 
   /** The client left, or refused by itself: the trial proves nothing. */

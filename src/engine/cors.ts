@@ -43,11 +43,11 @@ export function preflightHeaders(
   if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined) return undefined
   const origin = allowedOrigin(req, origins)
   if (origin === undefined) return undefined
-  const asked = req.headers['access-control-request-headers']
+  const requestedHeaders = req.headers['access-control-request-headers']
   return {
     'access-control-allow-origin': origin,
     'access-control-allow-methods': allow.join(', '),
-    ...(asked !== undefined && { 'access-control-allow-headers': asked.slice(0, 2048) }),
+    ...(requestedHeaders !== undefined && { 'access-control-allow-headers': requestedHeaders.slice(0, 2048) }),
     'access-control-max-age': preflightSeconds,
     vary: 'Origin, Access-Control-Request-Headers',
   }

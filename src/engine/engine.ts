@@ -284,7 +284,7 @@ export class Engine {
     const answer = await stopwatch.wait('request', pipeline.onAdmit(context, target))
     if (answer) return this.#answer(request, context, answer)
 
-    if (target.fallbacks) request.asked = { context: own, body }
+    if (target.fallbacks) request.clientRequest = { context: own, body }
     const head = await this.#attempts.answer(request, context, target)
     if (context.route.object?.of?.ends) await this.#objects.answered(context, head.status)
     if (head.status === 101) return this.#sessions.run(request, context, head)

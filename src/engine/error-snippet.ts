@@ -151,24 +151,24 @@ const triesMax = 8
 /** The words of a request, except the model's name; undefined if it was not read, or is very long. */
 export function requestWords(body: Body | undefined): string | undefined {
   if (!body || body.kind === 'none') return ''
-  const said: string[] = []
+  const texts: string[] = []
   let left = requestCharsMax
   if (body.kind === 'json')
     for (const name of body.json.names()) {
       if (name === 'model') continue
       left -= body.json.raw(name)?.length ?? 0
       if (left < 0) return undefined
-      gather(body.json.get(name), said)
+      gather(body.json.get(name), texts)
     }
   else if (body.kind === 'form')
     for (const part of body.parts) {
       if (part.kind !== 'text' || part.name === 'model') continue
       left -= part.value.length
       if (left < 0) return undefined
-      said.push(part.value)
+      texts.push(part.value)
     }
   else return undefined
-  return said.join('\n').replaceAll(/\s+/g, ' ')
+  return texts.join('\n').replaceAll(/\s+/g, ' ')
 }
 
 function gather(value: Json | undefined, into: string[]): void {

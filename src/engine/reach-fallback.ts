@@ -15,16 +15,16 @@ export function fallbackReacher(
   formatOf: FormatOf,
 ): (model: Model) => Reached | undefined {
   const found = new Map<Model, Reached | undefined>()
-  const { running, asked } = request
+  const { running, clientRequest } = request
   return model => {
-    if (!asked || found.has(model)) return found.get(model)
+    if (!clientRequest || found.has(model)) return found.get(model)
     const { limits, payer } = admitted
     // What plugins note of one model's request is not that of another's.
-    const context = { ...asked.context, limits, payer, slots: new Slots(admitted.slots) }
+    const context = { ...clientRequest.context, limits, payer, slots: new Slots(admitted.slots) }
     const reached = orUndefined(() => {
       const { forward } = model.family
       const isNative = forward.size === 0 || forward.has(context.route.operation)
-      const own = { context, body: asked.body, name: model.name }
+      const own = { context, body: clientRequest.body, name: model.name }
       const sent = isNative ? own : rerouteTo(running, model, own, formatOf)
       if (!sent) return undefined
       const target = findTarget(running.plan, sent.context.route, sent.body, model.name)

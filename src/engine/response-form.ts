@@ -117,7 +117,7 @@ export class ResponseFormCheck {
   /** @param isPlain the bytes are read as they arrive */
   constructor(
     context: RequestContext,
-    asked: WantedForm | undefined,
+    requestedForm: WantedForm | undefined,
     { status, headers }: { readonly status: number; readonly headers: Reply['headers'] },
     call: Call,
     isPlain: boolean,
@@ -125,7 +125,7 @@ export class ResponseFormCheck {
     const type = headers['content-type'] ?? ''
     // Several requests make one answer, which has the declared form.
     const isJudged = hasForm(status) && !(call instanceof UpstreamSession)
-    const wanted = isJudged ? asked : undefined
+    const wanted = isJudged ? requestedForm : undefined
     const early = isPlain ? (call.early ?? []) : []
     const form = wanted && findForm(joined(early), type, wanted, isPlain && call.isWhole === true)
     this.#context = context

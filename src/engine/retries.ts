@@ -79,11 +79,11 @@ export class Retries {
     if (this.#sent >= attempts || nowTick >= this.endsAt) return false
     if (saleClass === 'final' || (saleClass === 'unknown' && !this.#mayRepeat(failed))) return false
     if (!isLast) return true
-    const asked = order.map(one => this.#notBefore.get(one.upstream.name) ?? 0)
+    const startTimes = order.map(one => this.#notBefore.get(one.upstream.name) ?? 0)
     const backoff = backoffMs * 2 ** this.#rounds * (0.75 + unit / 4)
-    const waitMs = Math.max(backoff, Math.min(...asked) - nowTick)
+    const waitMs = Math.max(backoff, Math.min(...startTimes) - nowTick)
     if (waitMs > Math.max(waitMaxMs, backoffMs) || nowTick + waitMs >= this.endsAt) return false
-    this.#next = { waitMs, order: order.filter((_, i) => (asked[i] as number) <= nowTick + waitMs) }
+    this.#next = { waitMs, order: order.filter((_, i) => (startTimes[i] as number) <= nowTick + waitMs) }
     return true
   }
 

@@ -75,9 +75,9 @@ export class RequestSender {
     const resolve = (url: string): string => this.#parts.resolveUrl(url)
     // Requests of a session after its first continue work that has begun, as do all of a resumed one.
     let isFollowUp = context.slots.get(jobSlot)?.resumed !== undefined
-    const send = (asked: UpstreamRequest): Sent => {
-      const own = asked.operation === undefined ? address : addressOfOther(context, target, asked)
-      const sent = toRequest(asked, { upstream, address: own, reuse, headers, resolve })
+    const send = (upstreamRequest: UpstreamRequest): Sent => {
+      const own = upstreamRequest.operation === undefined ? address : addressOfOther(context, target, upstreamRequest)
+      const sent = toRequest(upstreamRequest, { upstream, address: own, reuse, headers, resolve })
       const call = sendOne({ ...sent, payer: context.payer, isFollowUp })
       isFollowUp = true
       return { call, open: head => openSource(call, head, upstream) }

@@ -133,8 +133,8 @@ export class Transport {
   }
 
   #poolOf(upstream: Upstream): Pool | undefined {
-    const asked = [upstream, ...(upstream.keys ?? []).map(key => key.upstream)]
-    return asked.map(one => this.#destinations.get(one)).find(destination => destination !== undefined)?.pool
+    const upstreams = [upstream, ...(upstream.keys ?? []).map(key => key.upstream)]
+    return upstreams.map(one => this.#destinations.get(one)).find(destination => destination !== undefined)?.pool
   }
 
   #destinationOf({ foreign, upstream }: CallRequest): Destination {

@@ -37,15 +37,15 @@ export function toRequest(
   const own = new URL(resolve(upstream.url))
   const verdict = checkForeign(url, { own, hosts: patternsOf(request.hosts) })
   if (verdict.kind === 'refused') throw fail('upstream_address_refused', { url: verdict.why })
-  const { url: asked, sameOrigin } = verdict
-  const path = asked.pathname + asked.search
+  const { url: target, sameOrigin } = verdict
+  const path = target.pathname + target.search
   if (sameOrigin) {
-    const own = { ...upstream, url: asked.origin }
+    const own = { ...upstream, url: target.origin }
     const there = request.withCredential === false ? { ...own, ...stranger } : own
     return { upstream: there, method, path, headers: toList(there, more), body, reuse }
   }
   // A key that is sent encrypted is not sent in clear because an answer demands it.
-  const isSafe = asked.protocol === 'https:' || own.protocol === 'http:'
+  const isSafe = target.protocol === 'https:' || own.protocol === 'http:'
   const withCredential = request.withCredential === true && isSafe
   const sent = { ...request.headers, ...contentType(body) }
   const list = withCredential ? toList(upstream, sent) : toList(stranger, sent)

@@ -89,7 +89,7 @@ export class UpstreamSession implements Call, UpstreamClient {
   }
 
   /** How many of its requests an upstream may have accepted. */
-  get asked(): number {
+  get reachedCount(): number {
     return [...this.#calls].filter(call => call.reach !== 'untouched').length
   }
 

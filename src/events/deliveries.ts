@@ -22,14 +22,14 @@ export type Tries = { arrived: number; failed: number; given_up: number }
 /** Sends events to all receivers, each at its own pace: a slow one does not delay the others. */
 export class Deliveries {
   readonly #parts: Parts
-  readonly #said: OnceAMinute
+  readonly #logged: OnceAMinute
   readonly #rounds = new Map<string, Round>()
   readonly #tries = new Map<string, Tries>()
   #closed = false
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.#said = new OnceAMinute(parts.clock)
+    this.#logged = new OnceAMinute(parts.clock)
     this.follow()
   }
 
@@ -86,7 +86,7 @@ export class Deliveries {
     try {
       more = await round.dispatcher.turn(receiver)
     } catch (error) {
-      if (this.#said.count(name) > 0)
+      if (this.#logged.count(name) > 0)
         this.#parts.log.warn({ err: error, webhook: name }, 'events could not be delivered')
     }
     this.#wait(name, round, more ? 0 : everyMs)

@@ -54,13 +54,13 @@ export class Mailer {
       disableUrlAccess: true,
     })
     try {
-      const said = plainText(event)
+      const text = plainText(event)
       await transport.sendMail({
         from,
         to: [...to],
         subject: `Tollgate: ${event.kind}`,
         messageId: `<${event.id}@tollgate>`,
-        text: `${said}\n\n${event.kind}, ${new Date(event.at).toISOString()}, ${event.id}\n`,
+        text: `${text}\n\n${event.kind}, ${new Date(event.at).toISOString()}, ${event.id}\n`,
       })
       return { kind: 'arrived' }
     } finally {

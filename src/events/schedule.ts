@@ -16,7 +16,7 @@ export const retryMs: readonly number[] = [
 const laterMax = 24 * hour
 
 /** When an event is retried after so many attempts; null: it is given up. A receiver may request a longer wait. */
-export function nextTryAt(tries: number, now: number, askedMs = 0): number | null {
+export function nextTryAt(tries: number, now: number, requestedMs = 0): number | null {
   const wait = retryMs[tries - 1]
-  return wait === undefined ? null : now + Math.max(wait, Math.min(askedMs, laterMax))
+  return wait === undefined ? null : now + Math.max(wait, Math.min(requestedMs, laterMax))
 }

@@ -25,8 +25,8 @@ const entities: { readonly [sign: string]: string } = { '&': '&amp;', '<': '&lt;
 
 /** What Slack takes: a text whose names cannot be taken for links or for people to call. */
 export function slackBody(event: FeedEvent): string {
-  const said = plainText(event).replace(/[&<>]/g, sign => entities[sign] ?? sign)
-  return JSON.stringify({ text: `*${event.kind}*  ${said}` })
+  const text = plainText(event).replace(/[&<>]/g, sign => entities[sign] ?? sign)
+  return JSON.stringify({ text: `*${event.kind}*  ${text}` })
 }
 
 /** One line without invisible signs. */

@@ -17,19 +17,19 @@ type ProbeSources = {
  * takes precedence.
  * @returns false for any other request
  */
-export function answerProbe(req: IncomingMessage, res: ServerResponse, asked: ProbeSources): boolean {
+export function answerProbe(req: IncomingMessage, res: ServerResponse, sources: ProbeSources): boolean {
   const { url = '', method } = req
   // Client requests begin with `/v1`: one character decides.
   const letter = url.charCodeAt(1)
   if (letter !== letterH && letter !== letterR) return false
   const [path = ''] = url.split('?', 1)
   if ((path !== '/healthz' && path !== '/readyz') || (method !== 'GET' && method !== 'HEAD')) return false
-  if (asked.hasRoute(path)) return false
-  const isFine = path === '/healthz' || asked.isReady()
+  if (sources.hasRoute(path)) return false
+  const isFine = path === '/healthz' || sources.isReady()
   const text = path === '/healthz' ? 'ok\n' : isFine ? 'ready\n' : 'not ready\n'
   res
     .writeHead(isFine ? 200 : 503, {
-      ...idHeaders(asked.nextId()),
+      ...idHeaders(sources.nextId()),
       'content-type': 'text/plain; charset=utf-8',
       'content-length': text.length,
       'cache-control': 'no-store',

@@ -24,13 +24,13 @@ export function markOf(plan: CompiledConfig, files: readonly KeptText[]): string
     .sort(([a], [b]) => (a < b ? -1 : 1))
   // Patterns are tried in the order written.
   const routes = Object.keys(plan.settings).filter(path => path.startsWith('routes'))
-  const said = createHash('sha256')
+  const digest = createHash('sha256')
     .update(JSON.stringify([settings, routes, files.map(({ file, text }) => [file, text])]))
     .digest('hex')
   // Covered values: secrets, and other values next to them, such as a header whose name does not indicate a secret.
   const secrets = [...new Set([...secretsOf(plan), ...coveredIn(plan)])].sort()
   const check = createHash('sha256').update(JSON.stringify(secrets)).digest('hex').slice(0, checkDigits)
-  return `${said.slice(0, 32)} ${check} ${JSON.stringify(printsOf(plan))}`
+  return `${digest.slice(0, 32)} ${check} ${JSON.stringify(printsOf(plan))}`
 }
 
 type Prints = { readonly [place: string]: string }
@@ -50,12 +50,12 @@ function printsOf(plan: CompiledConfig): Prints {
   )
 }
 
-type Mark = { readonly said: string; readonly check: string; readonly prints: Prints }
+type Mark = { readonly digest: string; readonly check: string; readonly prints: Prints }
 
 /** Fingerprints of earlier versions have no secrets. */
 function readMark(mark: string): Mark {
-  const [said = '', check = '', ...prints] = mark.split(' ')
-  return { said, check, prints: readPrints(prints.join(' ')) }
+  const [digest = '', check = '', ...prints] = mark.split(' ')
+  return { digest, check, prints: readPrints(prints.join(' ')) }
 }
 
 function readPrints(text: string): Prints {
@@ -69,7 +69,7 @@ function readPrints(text: string): Prints {
 /** Whether two fingerprints are of one configuration, as far as both report it. */
 export function isSameMark(one: string, other: string): boolean {
   const [a, b] = [readMark(one), readMark(other)]
-  return a.said === b.said && a.check === b.check && changedPrints(a, b).length === 0
+  return a.digest === b.digest && a.check === b.check && changedPrints(a, b).length === 0
 }
 
 /** Paths of secrets that both have, with different values. */

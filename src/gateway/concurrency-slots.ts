@@ -27,7 +27,7 @@ export async function countSlots(
 ): Promise<readonly SlotsInUse[]> {
   const bounds = boundsOf(plan)
   if (bounds.length === 0) return []
-  const asked: LimitRequest[] = bounds.map(({ id, owner, limit }) => ({
+  const requests: LimitRequest[] = bounds.map(({ id, owner, limit }) => ({
     id,
     ...(owner !== undefined && { owner }),
     kind: 'places',
@@ -35,8 +35,8 @@ export async function countSlots(
     amount: 0,
     shadow: false,
   }))
-  const standings = await Promise.resolve(counters.peek(asked, 'local')).catch(() => [])
-  return standings.map(({ remaining }, at) => {
+  const statuses = await Promise.resolve(counters.peek(requests, 'local')).catch(() => [])
+  return statuses.map(({ remaining }, at) => {
     const { of, name, limit } = bounds[at] as Bound
     return { of, name, limit, taken: limit - remaining }
   })

@@ -34,7 +34,7 @@ export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject)
     finder: () => pluginFinder(plan.file),
     clock,
     log: createLog({ level: 'silent' }),
-    post: (...asked) => transport.post(...asked),
+    post: (...args) => transport.post(...args),
   })
   const transport: Transport = new Transport(url => simulated.resolve(url), clock, undefined, signers.of)
   try {

@@ -31,11 +31,11 @@ import { formatMoney, type Micros } from '../util/index.ts'
  * @throws Failure with which the gateway would refuse it
  */
 export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): RequestExplanation {
-  const { operation, body: asked, dropped: lost } = imagineRoute(plan, request)
+  const { operation, body: requestBody, dropped: lost } = imagineRoute(plan, request)
   const route = plan.routes.find(one => one.operation === operation)
-  const target = route && findTarget(plan, route, asked, undefined, request.aliases)
+  const target = route && findTarget(plan, route, requestBody, undefined, request.aliases)
   const model = target ? target.model : plan.models.get(nameOf(request))
-  const body = target?.body ?? asked
+  const body = target?.body ?? requestBody
   if (!model?.enabled) throw modelNotFound(plan, request.model)
   const { family } = model
   const sendAs = model.upstreams[0]?.sendAs ?? model.name

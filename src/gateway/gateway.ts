@@ -262,7 +262,7 @@ async function startEngine(
     finder: () => source.finder(),
     clock,
     log,
-    post: (...asked) => engine.post(...asked),
+    post: (...args) => engine.post(...args),
   })
   const build: Started['build'] = async plan => {
     await simulated.start(plan)

@@ -114,9 +114,9 @@ function keySnapshots({ upstreams }: CompiledConfig, vendorKeys: Watched['engine
     const labels = { upstream: upstream.name }
     return vendorKeys.report(upstream).map(report => ({ report, labels: { ...labels, key: report.name } }))
   })
-  const asked = keyed.map(({ name }) => ({
+  const available = keyed.map(({ name }) => ({
     labels: { upstream: name },
-    value: all.filter(({ labels, report }) => labels.upstream === name && report.isAsked).length,
+    value: all.filter(({ labels, report }) => labels.upstream === name && report.isAvailable).length,
   }))
   const suspended = all.flatMap(({ report: { state, reason }, labels }) =>
     state === 'suspended' ? { labels: { ...labels, reason: reason ?? '' }, value: 1 } : [],
@@ -132,7 +132,7 @@ function keySnapshots({ upstreams }: CompiledConfig, vendorKeys: Watched['engine
   return [
     labelledGauge('tollgate_upstream_key_up', 'Whether a key of an upstream is active.', 'min', up),
     labelledGauge('tollgate_upstream_key_suspended', 'Suspended keys of an upstream.', 'max', suspended),
-    labelledGauge('tollgate_upstream_keys_asked', 'Usable keys of an upstream.', 'min', asked),
+    labelledGauge('tollgate_upstream_keys_asked', 'Usable keys of an upstream.', 'min', available),
     { ...labelledGauge('tollgate_upstream_key_requests_total', requests, 'sum', ended), type: 'counter' },
   ]
 }

@@ -21,16 +21,16 @@ type OpsParts = {
   reload(): Promise<{ readonly result: ReloadResult; readonly before: ReloadStatus | null }>
 }
 
-type Said = { readonly status: number; readonly text: string; readonly type?: string }
+type OpsResponse = { readonly status: number; readonly text: string; readonly type?: string }
 
 type OpsRoute = {
   readonly method: 'GET' | 'POST'
   /** Refused unless it comes from this machine: network clients with read access may not change the gateway. */
   readonly nearOnly?: true
-  answer(parts: OpsParts): Awaitable<Said>
+  answer(parts: OpsParts): Awaitable<OpsResponse>
 }
 
-const json = (status: number, value: unknown): Said => ({
+const json = (status: number, value: unknown): OpsResponse => ({
   status,
   text: `${JSON.stringify(value)}\n`,
   type: 'application/json',
@@ -76,13 +76,13 @@ const plainHost = /^(?:[\w-]+|[\d.]+|\[[\da-f:.]+\])(?::\d+)?$/i
 export function createOpsServer(parts: OpsParts): Server {
   return createServer((req, res) => {
     answer(req, parts).then(
-      said => send(res, said),
+      response => send(res, response),
       (error: unknown) => send(res, { status: 500, text: `failed: ${String(error)}\n` }),
     )
   })
 }
 
-async function answer(req: IncomingMessage, parts: OpsParts): Promise<Said> {
+async function answer(req: IncomingMessage, parts: OpsParts): Promise<OpsResponse> {
   const path = req.url?.split('?', 1)[0] ?? ''
   const route = Object.hasOwn(routes, path) ? routes[path] : undefined
   req.resume()
@@ -107,7 +107,7 @@ function isFromPage({ headers }: IncomingMessage): boolean {
   return isNamed || headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none'
 }
 
-function send(res: ServerResponse, { status, text, type = 'text/plain; charset=utf-8' }: Said): void {
+function send(res: ServerResponse, { status, text, type = 'text/plain; charset=utf-8' }: OpsResponse): void {
   res
     .writeHead(status, { 'content-type': type, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
     .end(text)

@@ -15,9 +15,9 @@ type Parts = {
 
 /** Counts requests without a route, and logs the refused ones: one per code and minute, with their number. */
 export function createUnroutedLog({ clock, log, plan, count }: Parts) {
-  const said = new OnceAMinute(clock)
+  const logged = new OnceAMinute(clock)
   function logRefusal({ code, status }: Failure, more: object): void {
-    const times = said.count(code)
+    const times = logged.count(code)
     if (times > 0) log.info({ code, status, times, ...more }, 'requests were refused before routing')
   }
   return {

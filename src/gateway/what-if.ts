@@ -30,7 +30,7 @@ const openedMs = 86_400_000
 /** The maximum of distinct names of each kind in the sums; further ones are combined without a name. */
 const namesMax = 5_000
 /** Requests of one size of one model have the same result; the cache size for these. */
-const askedMax = 1_000
+const slotsMax = 1_000
 
 /** Options of a run. */
 export type WhatIfOptions = {
@@ -96,7 +96,7 @@ function uncountedBy(plan: CompiledConfig, inUse: CompiledConfig | undefined): r
 class Terms {
   readonly #plan: CompiledConfig
   /** The slots of plugins for a requested size, by model, operation and size; null if it would be refused. */
-  readonly #asked = new Map<string, Slots | null>()
+  readonly #slots = new Map<string, Slots | null>()
 
   constructor(plan: CompiledConfig) {
     this.#plan = plan
@@ -127,11 +127,11 @@ class Terms {
 
   #slotsOf(charge: Charge, model: Model, above: ReturnType<typeof concerned>): Slots | null {
     const place = JSON.stringify([charge.model, charge.operation, charge.size])
-    let slots = this.#asked.get(place)
+    let slots = this.#slots.get(place)
     if (slots === undefined) {
       slots = askAbove(charge, model, above, this.#plan)
-      if (this.#asked.size >= askedMax) this.#asked.clear()
-      this.#asked.set(place, slots)
+      if (this.#slots.size >= slotsMax) this.#slots.clear()
+      this.#slots.set(place, slots)
     }
     return slots
   }

@@ -251,12 +251,12 @@ class Crew {
 
   /** Charges under review, from the first worker that knows. */
   async reviews(): Promise<ReviewStatus | null> {
-    const asked = [...this.#members].map(async member => {
+    const replies = [...this.#members].map(async member => {
       const reviews = await member.ask('reviews', null)
       if (reviews === null) throw new Error('not known')
       return reviews
     })
-    return Promise.any(asked).catch(() => null)
+    return Promise.any(replies).catch(() => null)
   }
 
   /** Whether at least one accepts work: the first that does is enough, even if others are silent or still starting. */
@@ -415,7 +415,7 @@ class Member {
   measured: readonly Snapshot[] = []
   readonly #child: Child
   readonly #startedAt = systemClock.tick()
-  readonly #asked = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
+  readonly #pending = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
   #id = 0
 
   constructor(config: Extract<ToWorker, { kind: 'start' }>['config'], env: NodeJS.ProcessEnv) {
@@ -439,13 +439,13 @@ class Member {
     void gone.then(code => {
       const error = new Error(`worker ${this.pid} ended (${code})`)
       reject(error)
-      for (const asked of this.#asked.values()) asked.reject(error)
+      for (const request of this.#pending.values()) request.reject(error)
     })
     child.on('message', (message: FromWorker) => {
       if (message.kind === 'listening') resolve(message)
       else if (message.kind === 'failed') reject(toError(message.failure))
-      else if (message.kind === 'answer') this.#asked.get(message.id)?.resolve(message.value)
-      else this.#asked.get(message.id)?.reject(new Error(message.message))
+      else if (message.kind === 'answer') this.#pending.get(message.id)?.resolve(message.value)
+      else this.#pending.get(message.id)?.reject(new Error(message.message))
     })
     this.send({ kind: 'start', config })
   }
@@ -473,7 +473,7 @@ class Member {
   ): Promise<WorkerRequests[Q]['gives']> {
     const id = ++this.#id
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    this.#asked.set(id, { resolve, reject })
+    this.#pending.set(id, { resolve, reject })
     const limit = systemClock.after(limitMs, () => reject(new Error(`worker ${this.pid} does not respond`)))
     this.listening.then(
       () => this.send({ kind: 'question', id, question, given }),
@@ -484,7 +484,7 @@ class Member {
       return (await promise) as WorkerRequests[Q]['gives']
     } finally {
       limit.cancel()
-      this.#asked.delete(id)
+      this.#pending.delete(id)
     }
   }
 

@@ -311,13 +311,14 @@ function countCharge(families: Families, known: Known, charge: EndedCharge): voi
   families.charges.at(charge.state).value++
   if (charge.state !== 'settled') return
   families.amount.at(model, charge.currency).value += charge.amount
-  const asked = pixelsText.exec(charge.size ?? '')
+  const requestedSize = pixelsText.exec(charge.size ?? '')
   for (const line of charge.lines) {
     families.lines.at(model, line.tier, line.source).value++
     if (line.quantity === null) families.images.at(model, line.tier, line.source).value++
     for (const flag of line.flags) families.flags.at(model, flag).value++
-    if (!asked || line.width === null) continue
-    if (Number(asked[1]) !== line.width || Number(asked[2]) !== line.height) families.differs.at(model).value++
+    if (!requestedSize || line.width === null) continue
+    if (Number(requestedSize[1]) !== line.width || Number(requestedSize[2]) !== line.height)
+      families.differs.at(model).value++
   }
 }
 

@@ -8,12 +8,12 @@ import { labelledGauge, type Snapshot } from './tally.ts'
  */
 export class Observers {
   readonly #log: Log
-  readonly #said: OnceAMinute
+  readonly #logged: OnceAMinute
   readonly #faults = new Map<string, number>()
 
   constructor(clock: Clock, log: Log) {
     this.#log = log
-    this.#said = new OnceAMinute(clock)
+    this.#logged = new OnceAMinute(clock)
   }
 
   snapshots(): readonly Snapshot[] {
@@ -40,7 +40,7 @@ export class Observers {
   #fault(observer: string, error: unknown): void {
     const faults = (this.#faults.get(observer) ?? 0) + 1
     this.#faults.set(observer, faults)
-    if (this.#said.count(observer) > 0)
+    if (this.#logged.count(observer) > 0)
       this.#log.error({ observer, faults, err: error }, 'an observer failed; requests are not affected')
   }
 }

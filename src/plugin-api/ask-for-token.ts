@@ -20,21 +20,21 @@ const lifeS = 300
  * @throws SigningError for any other answer; Failure upstream_* when none comes
  */
 export async function askForToken({ url, form, headers = [], clock, post }: TokenAsk): Promise<Minted> {
-  const asked = clock.now()
+  const sentAt = clock.now()
   const answer = await post(url, {
     headers: ['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json', ...headers],
     body: new URLSearchParams(form).toString(),
   })
-  const said = parseObject(answer.body) ?? {}
+  const response = parseObject(answer.body) ?? {}
   if (answer.status !== 200)
     throw new SigningError(
-      `${new URL(url).host} refused to issue a token, with status ${answer.status}${wordOf(said['error'])}`,
+      `${new URL(url).host} refused to issue a token, with status ${answer.status}${wordOf(response['error'])}`,
     )
-  const { access_token: token, expires_in: given } = said
+  const { access_token: token, expires_in: given } = response
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
     throw new SigningError(`${new URL(url).host} responded without a token`)
   const seconds = Number(given ?? lifeS)
-  return { token, until: asked + (seconds > 0 ? seconds : lifeS) * 1_000 }
+  return { token, until: sentAt + (seconds > 0 ? seconds : lifeS) * 1_000 }
 }
 
 /** The registered error code (RFC 6749 5.2). Nothing else of the response is reported. */

@@ -1,6 +1,6 @@
 import { answerEvents, answerPieces, jsonWithInline } from './answer.ts'
 import type { JsonPieces } from './answer.ts'
-import type { Fields } from './asked.ts'
+import type { Fields } from './request-fields.ts'
 import {
   readChoice,
   readEdit,
@@ -10,7 +10,7 @@ import {
   readPrompt,
   readText,
   refuseUnknown,
-} from './asked.ts'
+} from './request-fields.ts'
 import { fail } from './errors.ts'
 import type { Pixels } from './pictures/measure.ts'
 import type { Detail, Picture, PictureFormat } from './pictures/picture.ts'

@@ -53,10 +53,10 @@ const pixelsText = /^\s*(\d{1,6})\s*[x×]\s*(\d{1,6})\s*$/i
 
 /** Family A's result for a size: never a refusal, and 1:1 for unknown sizes. */
 export function alphaSize(size: string | undefined): Pixels {
-  const asked = parsePixels(size ?? '')
+  const requested = parsePixels(size ?? '')
   const row =
-    asked && asked.width * asked.height >= alphaPixelsMin
-      ? alphaSizes.find(row => distance(row, asked) <= Math.log(1 + alphaTolerance))
+    requested && requested.width * requested.height >= alphaPixelsMin
+      ? alphaSizes.find(row => distance(row, requested) <= Math.log(1 + alphaTolerance))
       : undefined
   return pixelsOf(row ?? alphaSizes[0])
 }
@@ -76,22 +76,22 @@ export function readBetaSize(size: string): BetaSize {
   const word = size.trim().toLowerCase()
   if (word === '' || word === 'auto') return { resolution: '2k', ratio: undefined }
   if (word === '1k' || word === '2k') return { resolution: word, ratio: undefined }
-  const asked = parsePixels(word)
-  if (!asked) {
+  const requested = parsePixels(word)
+  if (!requested) {
     throw fail(
       'invalid_value',
       { name: 'size', found: size, expected: "'<width>x<height>', '1k', '2k'" },
       { param: 'size' },
     )
   }
-  const resolution = Math.max(asked.width, asked.height) <= betaOneKEdgeMax ? '1k' : '2k'
-  return { resolution, ratio: nearestBetaRatio(asked) }
+  const resolution = Math.max(requested.width, requested.height) <= betaOneKEdgeMax ? '1k' : '2k'
+  return { resolution, ratio: nearestBetaRatio(requested) }
 }
 
-export function nearestBetaRatio(asked: Pixels): string {
+export function nearestBetaRatio(requested: Pixels): string {
   // Differences in the last bits of a logarithm are ignored.
-  const nearest = Math.min(...betaSizes.map(row => distance(row, asked)))
-  return betaSizes.find(row => distance(row, asked) <= nearest + 1e-9)?.ratio ?? betaOwnRatio
+  const nearest = Math.min(...betaSizes.map(row => distance(row, requested)))
+  return betaSizes.find(row => distance(row, requested) <= nearest + 1e-9)?.ratio ?? betaOwnRatio
 }
 
 /** Family B's pixels. At 1K both edges are half of those at 2K: measured for 1:1, the simulator's own for the rest. */

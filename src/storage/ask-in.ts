@@ -15,9 +15,9 @@ export function* askIn(sql: string, values: readonly Value[], first: readonly Va
     const left = values.length - at
     const size = sizeFor(left)
     const places = placesOf.get(size) ?? '(?)'
-    const asked = values.slice(at, at + size)
-    while (asked.length < size) asked.push(values.at(-1) as Value)
-    for (const row of yield ask(sql.replace('(…)', places), ...first, ...asked)) found.push(row)
+    const batch = values.slice(at, at + size)
+    while (batch.length < size) batch.push(values.at(-1) as Value)
+    for (const row of yield ask(sql.replace('(…)', places), ...first, ...batch)) found.push(row)
     at += size
   }
   return found

@@ -101,14 +101,14 @@ const erased = 'erased-'
 /** The names of some ids, as they are shown. */
 export function* namesOfLabels(ids: Iterable<string>): QueryProgram<ReadonlyMap<string, string>> {
   const names = new Map<string, string>()
-  const asked: string[] = []
+  const stored: string[] = []
   for (const id of new Set(ids)) {
     const kind = labelKinds.find(one => id.startsWith(labelPrefixes[one]))
     if (kind === undefined) continue
     names.set(id, id === otherLabels[kind] ? otherName : erased + id.slice(labelPrefixes[kind].length))
-    asked.push(id)
+    stored.push(id)
   }
-  for (const row of yield* askIn('SELECT id, name FROM label WHERE id IN (…)', asked)) {
+  for (const row of yield* askIn('SELECT id, name FROM label WHERE id IN (…)', stored)) {
     const name = textOrNull(row, 'name')
     if (name !== null) names.set(text(row, 'id'), name)
   }

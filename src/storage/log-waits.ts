@@ -6,12 +6,12 @@ const againMs = 30_000
 
 /** Logs the older processes that a migration waits for: when the list changes, and every half minute. */
 export function logWaits(clock: Pick<Clock, 'tick'>, log: Pick<Log, 'warn'>): OnWait {
-  let said = ''
+  let logged = ''
   let nextAt = 0
   return waitsFor => {
     const processes = waitsFor.join(', ')
-    if (processes === said && clock.tick() < nextAt) return
-    said = processes
+    if (processes === logged && clock.tick() < nextAt) return
+    logged = processes
     nextAt = clock.tick() + againMs
     log.warn(
       { processes: waitsFor },

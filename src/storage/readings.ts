@@ -180,7 +180,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     summary: span => snapshot(summarize(span)),
     latency: span => snapshot(sumLatency(span)),
     usage: match => snapshot(sumUsage(match)),
-    usageBy: asked => snapshot(sumUsageBy(asked)),
+    usageBy: query => snapshot(sumUsageBy(query)),
     costs: query => snapshot(readCosts(query)),
     rated: query => snapshot(readRated(query)),
     vendorCosts: match => snapshot(sumVendorCosts(match)),

@@ -143,9 +143,9 @@ function* addEvent(
   const isSame = isThere && before.reason === reason
   if (isSame && by === null) return
   const byPerson = reason === 'operator'
-  const said = { reason, code: byPerson ? null : code, note: byPerson ? code : null }
+  const cause = { reason, code: byPerson ? null : code, note: byPerson ? code : null }
   const moments = { since: momentText(since), until: momentText(until) }
-  yield* writeEvent({ kind: 'upstream.key_suspended', data: { upstream, key, ...said, ...moments, by } }, changedAt)
+  yield* writeEvent({ kind: 'upstream.key_suspended', data: { upstream, key, ...cause, ...moments, by } }, changedAt)
   if (others !== undefined && !isSame)
     yield* addEventIfLast(zoned, { upstream, last: key, others, at: changedAt, by: 'word' })
 }

@@ -92,11 +92,11 @@ export async function traceConfig(file: string, env: Environment): Promise<Trace
   return loaded.ok ? { ok: true, values: loaded.trace() } : loaded
 }
 
-/** Dangerous settings of a valid configuration. `unasked` lists rules to skip. */
-export async function lintConfig(file: string, unasked: readonly string[], env: Environment): Promise<LintedConfig> {
+/** Dangerous settings of a valid configuration. `skipped` lists rules to skip. */
+export async function lintConfig(file: string, skipped: readonly string[], env: Environment): Promise<LintedConfig> {
   const { text, loaded } = await openConfig(file, env)
   return loaded.ok
-    ? { ok: true, ...(await lintPlan({ file, text, env, plan: loaded.plan, parts: loaded.parts }, unasked)) }
+    ? { ok: true, ...(await lintPlan({ file, text, env, plan: loaded.plan, parts: loaded.parts }, skipped)) }
     : loaded
 }
 

@@ -14,7 +14,7 @@ export async function* tryVendorKeys(plan: CompiledConfig, keys: readonly Vendor
     finder: () => pluginFinder(plan.file),
     clock,
     log: createLog({ level: 'silent' }),
-    post: (...asked) => transport.post(...asked),
+    post: (...args) => transport.post(...args),
   })
   const transport: Transport = new Transport(url => simulated.resolve(url), clock, undefined, signers.of)
   try {

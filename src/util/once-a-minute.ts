@@ -5,7 +5,7 @@ const minuteMs = 60_000
 /** Rate limit for repeated log lines: at once, and then once a minute. */
 export class OnceAMinute {
   readonly #clock: Pick<Clock, 'tick'>
-  readonly #seen = new Map<string, { count: number; saidAt: number }>()
+  readonly #seen = new Map<string, { count: number; loggedAt: number }>()
 
   constructor(clock: Pick<Clock, 'tick'>) {
     this.#clock = clock
@@ -16,14 +16,14 @@ export class OnceAMinute {
     const now = this.#clock.tick()
     let seen = this.#seen.get(what)
     if (!seen) {
-      seen = { count: 0, saidAt: Number.NEGATIVE_INFINITY }
+      seen = { count: 0, loggedAt: Number.NEGATIVE_INFINITY }
       this.#seen.set(what, seen)
     }
     seen.count++
-    if (now - seen.saidAt < minuteMs) return 0
+    if (now - seen.loggedAt < minuteMs) return 0
     const { count } = seen
     seen.count = 0
-    seen.saidAt = now
+    seen.loggedAt = now
     return count
   }
 }

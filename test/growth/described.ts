@@ -112,7 +112,7 @@ async function readAll(heard: UpstreamResponse): Promise<void> {
 function shapePictures(bytes: Buffer): void {
   const body = { kind: 'json', json: scanObject(bytes) } as const
   try {
-    shapeRequest(section, { body, model: 'm', n: 1, asked: undefined }, { bytes: size => Buffer.alloc(size) })
+    shapeRequest(section, { body, model: 'm', n: 1, requestedSize: undefined }, { bytes: size => Buffer.alloc(size) })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
   }

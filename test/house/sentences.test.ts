@@ -135,7 +135,7 @@ function spokenIn(file: string, text: string): readonly string[] {
           : walk(node['right'], nameOf(node['left']) === 'textContent')
       case 'CallExpression': {
         const called = nameOf(node['callee'])
-        if (called === 't' || called === 'tell' || called === 'tName' || called === 'tBound') return
+        if (called === 't' || called === 'translate' || called === 'tName' || called === 'tBound') return
         walk(node['callee'], false)
         if (called === 'querySelector') return
         const [first, ...more] = node['arguments'] as readonly unknown[]

@@ -89,8 +89,8 @@ const spentOf = (amount: number, spent: number) => ({
   budgets: [{ amount, per: 'total' as const }],
   spent: { day: 0, month: 0, total: spent },
 })
-const asked = { state: 'active', isAsked: true }
-const away = { state: 'suspended', isAsked: false }
+const asked = { state: 'active', isAvailable: true }
+const away = { state: 'suspended', isAvailable: false }
 const total = { level: 'user', name: 'ada', amount: '10.00', spent: '10.00', per: 'total', renews: null }
 for (const [name, event, { keys, budget: now }, isOpen] of [
   ['a key that is suspended', of('upstream.key_suspended', key, 1), { keys: [['first', away]] }, true],

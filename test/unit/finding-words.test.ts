@@ -5,7 +5,7 @@ import t from 'tap'
 import { loadPlan } from '../../src/config/index.ts'
 import { formats } from '../../src/config/formats.ts'
 import { isConsolePath } from '../../src/gateway/console-listener.ts'
-import { type FindingBook, tellFinding, tellSentence } from '../../src/console/words/finding.ts'
+import { type FindingBook, translateFinding, translateSentence } from '../../src/console/words/finding.ts'
 import chinese from '../../src/console/words/findings/zh.json' with { type: 'json' }
 import { resolveSample, sampleNames } from './config-sample.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -45,17 +45,17 @@ t.test('every finding code has Chinese words', async t => {
 })
 
 t.test('a sentence is found with its values, the most specific one first', async t => {
-  t.equal(tellSentence(book, "found 'sixty', which is not a whole number"), '此处为“sixty”，应为整数')
-  t.equal(tellSentence(book, 'found the number 0, which is not a list or text'), '此处为数字 0，应为列表 或 文本')
-  t.equal(tellSentence(book, "unknown key 'a list'"), '这里没有“a list”这一项', 'quotations stay')
-  t.equal(tellSentence(book, 'what a plugin of somebody else says'), undefined)
+  t.equal(translateSentence(book, "found 'sixty', which is not a whole number"), '此处为“sixty”，应为整数')
+  t.equal(translateSentence(book, 'found the number 0, which is not a list or text'), '此处为数字 0，应为列表 或 文本')
+  t.equal(translateSentence(book, "unknown key 'a list'"), '这里没有“a list”这一项', 'quotations stay')
+  t.equal(translateSentence(book, 'what a plugin of somebody else says'), undefined)
   const finding = { severity: 'error', line: 1, col: 1, path: '', message: 'something new', remedy: null } as const
-  t.same(tellFinding(book, { ...finding, code: 'price_missing' }), {
+  t.same(translateFinding(book, { ...finding, code: 'price_missing' }), {
     message: '模型没有价格',
     remedy: null,
     original: 'something new',
   })
-  t.same(tellFinding(book, { ...finding, code: 'of_somebody_else' }), {
+  t.same(translateFinding(book, { ...finding, code: 'of_somebody_else' }), {
     message: 'something new',
     remedy: null,
     original: null,
@@ -63,9 +63,9 @@ t.test('a sentence is found with its values, the most specific one first', async
 })
 
 t.test('a sentence is translated completely or not at all', async t => {
-  t.equal(tellSentence(book, "write 'a', or keep what nobody has words for"), undefined)
+  t.equal(translateSentence(book, "write 'a', or keep what nobody has words for"), undefined)
   t.match(
-    tellSentence(book, 'the file cannot be read: nobody has words for this'),
+    translateSentence(book, 'the file cannot be read: nobody has words for this'),
     /无法读取文件/,
     'a system says its own',
   )
@@ -75,7 +75,7 @@ t.test('every sentence about a configuration in the sources has a complete Chine
   const sentences = findingSentences()
   t.ok(sentences.length > 450, `${sentences.length} sentences`)
   for (const { file, text } of sentences) {
-    const told = tellSentence(book, text) ?? text
+    const told = translateSentence(book, text) ?? text
     t.match(told, /\p{Script=Han}/u, caseName({ file, text }))
     t.notMatch(unquoted(told), english, caseName({ file, text, told }))
   }
@@ -101,7 +101,7 @@ t.test('errors of a configuration are shown in Chinese: every case', async t => 
       },
     })
     for (const found of loaded.ok ? loaded.notes : loaded.findings) {
-      const { message, remedy, original } = tellFinding(book, { ...found, remedy: found.remedy ?? null })
+      const { message, remedy, original } = translateFinding(book, { ...found, remedy: found.remedy ?? null })
       told++
       const rest = [message, remedy ?? ''].map(unquoted).join(' ')
       t.notMatch(rest, english, caseName({ name, message: found.message, remedy: found.remedy ?? '', told: rest }))
@@ -115,10 +115,10 @@ t.test('errors of a configuration are shown in Chinese: every case', async t => 
 
 t.test('every value format has its name and remedy in Chinese', async t => {
   for (const [name, format] of Object.entries(formats)) {
-    const message = tellSentence(book, `found 'x', which is not ${format.name}`) ?? ''
+    const message = translateSentence(book, `found 'x', which is not ${format.name}`) ?? ''
     t.notMatch(unquoted(message), english, caseName({ name, message }))
     t.match(message, /应为.*\p{Script=Han}{2}/u, caseName({ name, message }))
-    const remedy = tellSentence(book, format.remedy) ?? format.remedy
+    const remedy = translateSentence(book, format.remedy) ?? format.remedy
     t.notMatch(unquoted(remedy), english, caseName({ name, remedy }))
     t.match(remedy, /\p{Script=Han}/u, caseName({ name, remedy }))
   }
@@ -130,9 +130,9 @@ t.test('reasons against a configuration edit are shown in Chinese', async t => {
   t.ok(found.length > 4, `${found.length} sentences`)
   for (const text of [...found, `there is no model 'p-1' in the configuration`]) {
     if (text === 'there is no file') continue
-    const told = tellSentence(book, text) ?? text
+    const told = translateSentence(book, text) ?? text
     t.match(told, /\p{Script=Han}/u, text)
     t.notMatch(unquoted(told), english, text)
   }
-  t.match(tellSentence(book, found.find(one => one.includes('${NAME}')) ?? ''), '${NAME}', 'literal input stays')
+  t.match(translateSentence(book, found.find(one => one.includes('${NAME}')) ?? ''), '${NAME}', 'literal input stays')
 })

@@ -60,7 +60,7 @@ type Ask = { readonly fields?: { readonly [name: string]: Json }; readonly asked
 
 function ask({ family, model }: Shop, facet: BillingFacet, { fields = {}, asked = none, n = 1 }: Ask = {}): Quote {
   const sent = { body: bodyOf(fields), family, operation: 'image.generate' }
-  return quote({ facet, family, model, asked, n, sent })
+  return quote({ facet, family, model, requestedSize: asked, n, sent })
 }
 
 function toldOf(more: {
@@ -330,7 +330,7 @@ t.test('[10.3] a form field with two different values is refused', t => {
   }
   const facet = facetOf({ price_by: ['quality', 'resolution'] })
   const of = (body: Body) =>
-    quote({ facet, family, model, asked: none, n: 1, sent: { body, family, operation: 'image.generate' } })
+    quote({ facet, family, model, requestedSize: none, n: 1, sent: { body, family, operation: 'image.generate' } })
   t.equal(of(form(part('quality', 'low'), part('resolution', '2k'))).atMost, 60)
   t.equal(of(form(part('quality', 'low'), part('quality', 'low'), part('resolution', '2k'))).atMost, 60)
   t.throws(() => of(form(part('quality', 'low'), part('quality', 'high'), part('resolution', '2k'))), {
@@ -344,7 +344,8 @@ t.test('[10.3] ambiguous members, and look-alike letters, set no price', t => {
   const { family, model } = shopOf(grid)
   const facet = facetOf({ price_by: ['quality', 'options.resolution'] })
   const of = (body: Body) =>
-    quote({ facet, family, model, asked: none, n: 1, sent: { body, family, operation: 'image.generate' } }).atMost
+    quote({ facet, family, model, requestedSize: none, n: 1, sent: { body, family, operation: 'image.generate' } })
+      .atMost
   const json = (text: string): Body => ({ kind: 'json', json: scanObject(Buffer.from(text)) })
   const form = (value: string): Body => {
     const unused = () => {
@@ -555,7 +556,7 @@ t.test('[10.3] megapixels of input pictures, from their bytes', async t => {
   ]
   const sent = { body: bodyOf({ images: pictures }), family, operation: 'image.generate' }
   const measured = await measureInputs(facet, sent)
-  const { rule, atMost } = quote({ facet, family, model, asked: none, n: 2, sent, measured })
+  const { rule, atMost } = quote({ facet, family, model, requestedSize: none, n: 2, sent, measured })
   t.equal(atMost, (1 + 3 + 4) * 15_000)
   const lines = rate(rule, [
     [9, 9],

@@ -309,7 +309,7 @@ t.test("[6.9] a size that the image's bytes cannot carry is rejected", async t =
       const told = measured.kind === 'undecodable' && measured.implausible ? 'implausible' : sizeOf(measured)
       t.equal(told, expected, `${name}, ${step} at a time`)
     }
-  const { rule } = quote({ facet: ofOutput, family, model, asked: noSize, n: 1 })
+  const { rule } = quote({ facet: ofOutput, family, model, requestedSize: noSize, n: 1 })
   const head = headOf(Buffer.concat([pngHead(2 ** 31 - 1, 2 ** 31 - 1), Buffer.alloc(3_000)]))
   const image = { index: 0, kind: 'bytes', ...readSizeOf(head.end()) } as const
   t.match(rateImage(image, { rule, n: 1, overReturn: 'bill' }), {
@@ -386,7 +386,7 @@ t.test('family B is billed by the requested size (4.4.4), 2K without one', async
     [{ ...noSize, text: 'huge', size: { kind: 'unread' } }, '2K', 'default'],
   ]
   for (const [asked, tier, source] of cases) {
-    const { rule, expected, atMost } = quote({ facet: ofRequest, family, model, asked, n: 3 })
+    const { rule, expected, atMost } = quote({ facet: ofRequest, family, model, requestedSize: asked, n: 3 })
     const line = rateImage({ index: 0, kind: 'link', size: null }, { rule, n: 3, overReturn: 'bill' })
     t.match(line, { tier, source, width: null, height: null, flags: [] }, String(asked.text))
     t.match(expected, { tier, source }, caseName({ asked, tier, source }))
@@ -395,7 +395,7 @@ t.test('family B is billed by the requested size (4.4.4), 2K without one', async
 })
 
 t.test('family A is billed by the returned image, whatever was requested; an unreadable one is 2K', async t => {
-  const { rule, atMost } = quote({ facet: ofOutput, family, model, asked: pixels(3840, 2160), n: 2 })
+  const { rule, atMost } = quote({ facet: ofOutput, family, model, requestedSize: pixels(3840, 2160), n: 2 })
   t.equal(atMost, 160_000, 'the most expensive tier is held')
   const terms = { rule, n: 2, overReturn: 'bill' as const }
   for (const [width, height] of [
@@ -432,16 +432,22 @@ t.test('family A is billed by the returned image, whatever was requested; an unr
 
 t.test('the order of sources is data', async t => {
   const facet: BillingFacet = { ...ofOutput, tier_from: ['output', 'request'] }
-  const { rule } = quote({ facet, family, model, asked: pixels(512, 512), n: 1 })
+  const { rule } = quote({ facet, family, model, requestedSize: pixels(512, 512), n: 1 })
   t.match(rateTier(rule, { width: 3000, height: 1 }), { tier: '4K', source: 'output' })
   t.match(rateTier(rule, null), { tier: '1K', source: 'request' })
-  const turned = quote({ facet: { ...facet, tier_from: ['request', 'output'] }, family, model, asked: noSize, n: 1 })
+  const turned = quote({
+    facet: { ...facet, tier_from: ['request', 'output'] },
+    family,
+    model,
+    requestedSize: noSize,
+    n: 1,
+  })
   t.match(rateTier(turned.rule, { width: 10, height: 1 }), { tier: '1K', source: 'output' })
   t.equal(turned.atMost, 80_000)
 })
 
 t.test('more images than requested are billed and flagged, or capped', async t => {
-  const { rule } = quote({ facet: ofRequest, family, model, asked: noSize, n: 1 })
+  const { rule } = quote({ facet: ofRequest, family, model, requestedSize: noSize, n: 1 })
   const image = { index: 1, kind: 'link', size: null } as const
   t.match(rateImage(image, { rule, n: 1, overReturn: 'bill' }), { price: 40_000, flags: ['over_return'] })
   t.match(rateImage(image, { rule, n: 1, overReturn: 'cap' }), { price: 0, flags: ['over_return', 'capped'] })
@@ -452,7 +458,7 @@ t.test('a size that costs more than it returns is reported, with the cheaper one
     facet: ofRequest,
     family,
     model,
-    asked: pixels(3840, 2160, { resolution: '2k', expected: { width: 2816, height: 1584 } }),
+    requestedSize: pixels(3840, 2160, { resolution: '2k', expected: { width: 2816, height: 1584 } }),
     n: 1,
   })
   t.match(dear.rule.warnings, [/3840x2160 is billed 4K .* no more than 2K .*2816x1584.*size 2048x1152 is billed 2K/])
@@ -460,7 +466,7 @@ t.test('a size that costs more than it returns is reported, with the cheaper one
     facet: ofRequest,
     family,
     model,
-    asked: pixels(2048, 1152, { resolution: '2k', expected: { width: 2816, height: 1584 } }),
+    requestedSize: pixels(2048, 1152, { resolution: '2k', expected: { width: 2816, height: 1584 } }),
     n: 1,
   })
   t.match(wide.rule.warnings, [/2048x1152 is billed 2K by the requested size, although .* 2816x1584/])
@@ -468,22 +474,26 @@ t.test('a size that costs more than it returns is reported, with the cheaper one
     facet: ofOutput,
     family,
     model,
-    asked: pixels(512, 512, { expected: { width: 1254, height: 1254 } }),
+    requestedSize: pixels(512, 512, { expected: { width: 1254, height: 1254 } }),
     n: 1,
   })
   t.match(small.rule.warnings, [/512x512 does not set the price.*1254x1254.*2K/])
   t.match(small.expected, { tier: '2K', source: 'output', price: 40_000 })
   t.same(
-    quote({ facet: ofRequest, family, model, asked: pixels(1024, 1024, { resolution: '1k' }), n: 1 }).rule.warnings,
+    quote({ facet: ofRequest, family, model, requestedSize: pixels(1024, 1024, { resolution: '1k' }), n: 1 }).rule
+      .warnings,
     [],
   )
 })
 
 t.test("a model without a tier's price is not used, a free one costs nothing", async t => {
   const poor = modelAt({ '1K': 1 })
-  t.throws(() => quote({ facet: ofOutput, ...poor, asked: noSize, n: 1 }), { code: 'price_missing', status: 503 })
+  t.throws(() => quote({ facet: ofOutput, ...poor, requestedSize: noSize, n: 1 }), {
+    code: 'price_missing',
+    status: 503,
+  })
   const free = modelAt({}, true)
-  t.equal(quote({ facet: ofOutput, ...free, asked: noSize, n: 4 }).atMost, 0)
+  t.equal(quote({ facet: ofOutput, ...free, requestedSize: noSize, n: 4 }).atMost, 0)
 })
 
 t.test('tiers are found by edge and by name', async t => {
@@ -761,7 +771,7 @@ t.test('a configuration that could bill wrongly is refused', async t => {
 })
 
 t.test('a stored charge is rated again from its stored facts', async t => {
-  const { rule } = quote({ facet: ofOutput, family, model, asked: noSize, n: 1 })
+  const { rule } = quote({ facet: ofOutput, family, model, requestedSize: noSize, n: 1 })
   const lines = [1254, 3000].map((width, index) =>
     rateImage({ index, kind: 'bytes', size: { width, height: 9 } }, { rule, n: 1, overReturn: 'cap' }),
   )

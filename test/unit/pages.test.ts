@@ -66,8 +66,8 @@ t.test(
       times: [],
     }
     const list = { currency: 'USD', models: [model] }
-    const asked = { model: 'm-1', operation: 'image.generate', size: '', n: '1', fields: { quality: 'ultra' } }
-    const calculation = { asked, result: { kind: 'refused', message: 'no price for quality ultra' } } as const
+    const request = { model: 'm-1', operation: 'image.generate', size: '', n: '1', fields: { quality: 'ultra' } }
+    const calculation = { request, result: { kind: 'refused', message: 'no price for quality ultra' } } as const
     const english = pages.renderPricing({ language: 'en', list, calculation })
     t.match(
       english,

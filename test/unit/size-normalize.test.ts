@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv'
 import t from 'tap'
 import { inspect } from '../../plugins/size-normalize/inspect.ts'
-import { foresee, readAskedSize } from '../../plugins/size-normalize/foresee.ts'
+import { foresee, readRequestedSize } from '../../plugins/size-normalize/foresee.ts'
 import { sendFields } from '../../plugins/size-normalize/send-fields.ts'
 import { sizeNormalize } from '../../plugins/size-normalize/plugin.ts'
 import { readSize } from '../../plugins/size-normalize/read-size.ts'
@@ -94,7 +94,7 @@ t.test('results of family A for a size (4.3)', async t => {
     ['1536x1024', '1536x1024'],
   ]
   for (const [size = '', expected] of rows)
-    t.equal(written(readAskedSize(familyA, 'image.generate', size).expected), expected, size)
+    t.equal(written(readRequestedSize(familyA, 'image.generate', size).expected), expected, size)
 })
 
 t.test('results of family A beyond its table', async t => {
@@ -117,8 +117,8 @@ t.test('results of family A beyond its table', async t => {
     ['tiny', null],
   ]
   for (const [size, expected] of rows)
-    t.equal(written(readAskedSize(familyA, 'image.generate', size).expected), expected, String(size))
-  t.equal(readAskedSize(familyA, 'image.edit', '3840x2160').expected, null, 'in edits size has no effect')
+    t.equal(written(readRequestedSize(familyA, 'image.generate', size).expected), expected, String(size))
+  t.equal(readRequestedSize(familyA, 'image.edit', '3840x2160').expected, null, 'in edits size has no effect')
 })
 
 t.test("family A's size is forwarded unchanged, readable or not", async t => {

@@ -203,8 +203,11 @@ t.test('a request with more pictures than any vendor accepts is refused before a
   const shape = (count: number): unknown => {
     const images = Array.from({ length: count }, (_, i) => `https://a.example/${i}`)
     const body = { kind: 'json', json: scanObject(Buffer.from(JSON.stringify({ images }))) } as const
-    return shapeRequest(section, { body, model: 'm', n: 1, asked: undefined }, { bytes: size => Buffer.alloc(size) })
-      .value
+    return shapeRequest(
+      section,
+      { body, model: 'm', n: 1, requestedSize: undefined },
+      { bytes: size => Buffer.alloc(size) },
+    ).value
   }
   t.equal((shape(256) as { images: readonly object[] }).images.length, 256)
   t.throws(() => shape(257), { code: 'too_many_input_pictures', status: 400, param: 'images' })

@@ -37,7 +37,7 @@ type Followed = { readonly job: Job; readonly traits: DeferredTraits; readonly c
 export type DeferredWork = {
   readonly traits: DeferredTraits
   /** `taken`: a job ends the charge. `unrecorded`: the work continues, and no job is stored. */
-  course: 'asked' | 'taken' | 'unrecorded'
+  course: 'requested' | 'taken' | 'unrecorded'
 }
 
 const followedSlot = defineSlot<Followed>('followed-work')
@@ -59,7 +59,7 @@ export function checkDeferred(context: RequestContext, target: Target, hasImages
 /** Reads the response to a request whose work continues, and stores its job before the client has the id. */
 export function createTakenStage(
   { stores: { jobs }, clock }: WorkTools,
-  asked: {
+  request: {
     readonly context: RequestContext
     readonly target: Target
     readonly work: DeferredWork
@@ -68,7 +68,7 @@ export function createTakenStage(
   },
   { headers }: Pick<Reply, 'headers'>,
 ): Stage {
-  const { context, target, work, note } = asked
+  const { context, target, work, note } = request
   const { traits } = work
   const isStream = headers['content-type']?.startsWith('text/event-stream') === true
   return new TakenStage(traits, isStream, async id => {

@@ -40,7 +40,7 @@ export function rateResponse(terms: WorkTerms, { state, bytes }: EndedWork): Rat
   })
   reading.write(bytes)
   reading.end()
-  const [{ sent = '0', ...asked } = {}] = job.told
+  const [{ sent = '0', ...facts } = {}] = job.told
   const reported = reading.usage()
   const sizes = { body: none, answerBytes: bytes.length, facet, sentBytes: Number(sent) }
   const { usage, implausible } = judgeUsage(reported, sizes)
@@ -54,7 +54,7 @@ export function rateResponse(terms: WorkTerms, { state, bytes }: EndedWork): Rat
     uncounted: 0,
     byLength: reading.byLength(),
     failed: !traits.whole.includes(state),
-    asked: factsOf(asked),
+    requested: factsOf(facts),
     at: timeOfId('req_', charge.id),
   })
   const vendorCost = reported?.cost === undefined ? undefined : readCost(reported.cost)

@@ -7,7 +7,7 @@ import {
   type RequestContext,
   type Target,
 } from '../../../src/plugin-api/index.ts'
-import { askedFacts } from '../asked-facts.ts'
+import { requestFacts } from '../request-facts.ts'
 import { fail } from '../errors.ts'
 
 const hourMs = 3_600_000
@@ -32,7 +32,7 @@ export async function takeWork(
     upstream: upstream.name,
     vendorKey: upstream.key ?? null,
     n: 1,
-    told: [{ sent: String(bytesOf(body)), ...(region !== undefined && { region }), ...askedFacts(body), ...note }],
+    told: [{ sent: String(bytesOf(body)), ...(region !== undefined && { region }), ...requestFacts(body), ...note }],
     deadlineAt: clock.now() + traits.hours * hourMs,
   }
   await jobs.open(job, 'detached').catch((cause: unknown) => {

@@ -77,10 +77,10 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
         const language = languageOf(request)
         const render = (plan: CompiledConfig, calculation?: PricingCalculation) =>
           pages.renderPricing({ language, list: request.parts.prices(plan), calculation })
-        const asked = readCalculation(request)
-        if (!asked) return sendKept(request, html, `pricing ${language}`, plan => render(plan))
-        const result = calculate(request, asked)
-        return sendOnce(request, html, render(request.parts.plan(), { asked, result }))
+        const calculation = readCalculation(request)
+        if (!calculation) return sendKept(request, html, `pricing ${language}`, plan => render(plan))
+        const result = calculate(request, calculation)
+        return sendOnce(request, html, render(request.parts.plan(), { request: calculation, result }))
       },
     }),
     defineRoute({
@@ -123,8 +123,8 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
   ]
 }
 
-async function sendOnce({ headers: asked }: PageRequest, headers: Headers, text: string): Promise<Reply> {
-  const zipped = chooseEncoding(asked['accept-encoding'], ['gzip']) && (await compressOnTheWay(text))
+async function sendOnce({ headers: received }: PageRequest, headers: Headers, text: string): Promise<Reply> {
+  const zipped = chooseEncoding(received['accept-encoding'], ['gzip']) && (await compressOnTheWay(text))
   return zipped ? new Reply(200, { ...headers, 'content-encoding': 'gzip' }, zipped) : new Reply(200, headers, text)
 }
 

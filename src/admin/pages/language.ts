@@ -3,8 +3,8 @@ export type Language = 'en' | 'zh'
 export const languages = ['en', 'zh'] as const satisfies readonly Language[]
 
 /** The language of a page: that of the address, else the first available one that the browser accepts, else English. */
-export function chooseLanguage(asked: unknown, accepted: string | string[] | undefined): Language {
-  return languages.find(language => language === asked) ?? preferred(String(accepted ?? '')) ?? 'en'
+export function chooseLanguage(requested: unknown, accepted: string | string[] | undefined): Language {
+  return languages.find(language => language === requested) ?? preferred(String(accepted ?? '')) ?? 'en'
 }
 
 /** RFC 9110 12.5.4: the range with the highest weight; of equal ones the first. */

@@ -22,7 +22,7 @@ export type PricingPage = {
   readonly language: Language
   readonly list: PriceList
   /** Undefined before the first calculation. */
-  readonly calculation: { readonly asked: Calculation; readonly result: Calculated } | undefined
+  readonly calculation: { readonly request: Calculation; readonly result: Calculated } | undefined
 }
 
 export type DocsPage = {

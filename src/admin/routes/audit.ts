@@ -42,9 +42,9 @@ const filterQuery = {
 } as const
 
 type Filter = Omit<TrailFilter, 'limit' | 'before'>
-type Asked = { readonly [N in keyof typeof filterQuery]?: string | undefined }
+type FilterQuery = { readonly [N in keyof typeof filterQuery]?: string | undefined }
 
-function readFilter({ query }: AdminRequest<Asked>): Filter {
+function readFilter({ query }: AdminRequest<FilterQuery>): Filter {
   const { actor, subject, action, since, until } = query
   return {
     ...(actor !== undefined && { actor }),

@@ -25,17 +25,17 @@ const { name: label, ...settings } = settingSchemas
 type GivenSettings = Partial<Admits<{ readonly type: 'object'; readonly properties: typeof settingSchemas }>>
 
 /** @throws Failure invalid, with the name of the field */
-export function readSettings(asked: GivenSettings, request: AdminRequest): Partial<KeySettings> {
+export function readSettings(settings: GivenSettings, request: AdminRequest): Partial<KeySettings> {
   const plan = request.parts.plan()
-  const { group, models, ips } = asked
+  const { group, models, ips } = settings
   // Only users who may choose a group see the names of groups.
   if (typeof group === 'string' && isAdmin(request)) checkGroup(plan, group)
   const unknown = models?.find(model => !isOffered(plan, model))
   if (unknown !== undefined) throw refuse('invalid', 'model_unknown', { model: unknown }, { param: 'models' })
   const wrong = ips?.find(ip => parseAddressRange(ip) === undefined)
   if (wrong !== undefined) throw refuse('invalid', 'address', { address: wrong }, { param: 'ips' })
-  checkPeriod(asked)
-  const given = parseSettings(asked)
+  checkPeriod(settings)
+  const given = parseSettings(settings)
   const { expiresAt } = given
   if (typeof expiresAt === 'number' && !(expiresAt > request.parts.clock.now()))
     throw refuse('invalid', 'passed', {}, { param: 'expires' })
@@ -43,8 +43,8 @@ export function readSettings(asked: GivenSettings, request: AdminRequest): Parti
 }
 
 /** @throws Failure invalid */
-export function checkPeriod(asked: Parameters<typeof parsePeriod>[0]): BudgetPeriod | undefined {
-  const period = parsePeriod(asked)
+export function checkPeriod(fields: Parameters<typeof parsePeriod>[0]): BudgetPeriod | undefined {
+  const period = parsePeriod(fields)
   if (period === null) throw refuse('invalid', 'resets_on', {}, { param: 'budget_resets_on' })
   return period
 }
@@ -111,7 +111,7 @@ function allowed<T>(result: T | Refused): T {
 const revoked = () => refuse('conflict', 'revoked', {})
 
 /** The owner in a query of keys; undefined for all. @throws Failure for another user, as all lists do */
-function ownerAsked(request: AdminRequest, wanted: string | undefined): string | undefined {
+function ownerOfQuery(request: AdminRequest, wanted: string | undefined): string | undefined {
   const owner = ownerOf(request)
   if (owner !== undefined && wanted !== undefined && wanted !== owner) throw fail('forbidden', {}, { param: 'user' })
   return owner ?? wanted
@@ -136,7 +136,7 @@ export const keyRoutes = [
     answer: keysAnswer,
     async handle(request) {
       const { limit, before, user: wanted, search } = request.query
-      const user = ownerAsked(request, wanted)
+      const user = ownerOfQuery(request, wanted)
       const { rows, next } = await pageOf(
         limit,
         (key: Key) => key.id,
@@ -159,7 +159,7 @@ export const keyRoutes = [
     query: { type: 'object', additionalProperties: false, properties: { user: { type: 'string', maxLength: 64 } } },
     answer: keyTotalsAnswer,
     async handle(request) {
-      const user = ownerAsked(request, request.query.user)
+      const user = ownerOfQuery(request, request.query.user)
       const keys = await request.parts.storage.keys.list(user === undefined ? {} : { user })
       return {
         keys: keys.length,
@@ -190,13 +190,13 @@ export const keyRoutes = [
     async handle(request) {
       const found = sessionUserOf(request)
       const { name: user, group: ownGroup } = found.user
-      const { user: wanted, ...asked } = request.body
+      const { user: wanted, ...settings } = request.body
       if (wanted === undefined && 'token' in found)
         throw refuse('invalid', 'missing', { field: 'user' }, { param: 'user' })
       if (wanted !== undefined && wanted !== user && !isAdmin(request)) throw fail('forbidden', {}, { param: 'user' })
       const { secret, hash, hint } = request.parts.newSecret()
-      const chosen = readSettings(asked, request)
-      const made = { group: null, ...chosen, name: asked.name, user: wanted ?? user, hash, hint }
+      const chosen = readSettings(settings, request)
+      const made = { group: null, ...chosen, name: settings.name, user: wanted ?? user, hash, hint }
       const { keys } = request.parts.storage
       const keysMax = request.parts.plan().groups.get(ownGroup)?.keysMax
       const key = isAdmin(request) ? await keys.create(made, user) : allowed(await keys.createOwn(made, user, keysMax))
@@ -230,12 +230,12 @@ export const keyRoutes = [
     },
     answer: putKeyAnswer,
     async handle(request) {
-      const { user, status, ...asked } = request.body
+      const { user, status, ...settings } = request.body
       const name = request.params['name'] ?? ''
       if (name.length > label.maxLength || !new RegExp(label.pattern, 'u').test(name))
         throw refuse('invalid', 'not_label', { field: 'name' }, { param: 'name' })
       const { secret, hash, hint } = request.parts.newSecret()
-      const key = { ...unset, group: null, ...readSettings(asked, request), name, user, hash, hint }
+      const key = { ...unset, group: null, ...readSettings(settings, request), name, user, hash, hint }
       const put = await request.parts.storage.keys.put(key, status ?? null, sessionUserOf(request).user.name)
       if (put.kind === 'shared') throw refuse('conflict', 'name_shared', { name, user })
       const created = put.kind === 'created'
@@ -279,9 +279,9 @@ export const keyRoutes = [
     },
     answer: keyAnswer,
     async handle(request) {
-      const { status, ...asked } = request.body
+      const { status, ...settings } = request.body
       const { id } = await findKey(request)
-      const change = { ...readSettings(asked, request), ...(status !== undefined && { status }) }
+      const change = { ...readSettings(settings, request), ...(status !== undefined && { status }) }
       const { keys } = request.parts.storage
       const by = sessionUserOf(request).user.name
       const key = isAdmin(request) ? await keys.change(id, change, by) : allowed(await keys.changeOwn(id, change, by))

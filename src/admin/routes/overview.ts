@@ -21,7 +21,7 @@ const ranges = {
 /**
  * Whether a model was ever requested, by any user: lists of models, which the console uses to test a key, do not count.
  */
-async function hasAsked(journal: Journal, user: string | undefined): Promise<boolean> {
+async function hasRequests(journal: Journal, user: string | undefined): Promise<boolean> {
   for (const kind of ['call', 'refusal'] as const) {
     const newest = await journal.list({ limit: 1, kind, ...(user !== undefined && { user }) })
     if (newest.length > 0) return true
@@ -52,7 +52,7 @@ export const overviewRoutes = [
       const [summary, steps, ever, open] = await Promise.all([
         journal.summary(span),
         journal.histogram({ ...span, lookups: false }, stepMs),
-        hasAsked(journal, user),
+        hasRequests(journal, user),
         user === undefined ? parts.storage.books.open() : undefined,
       ])
       return {

@@ -50,10 +50,10 @@ const changeable = {
   budget_soft: settingSchemas.budget_soft,
 } as const
 
-type AskedChange = Partial<Admits<{ readonly type: 'object'; readonly properties: typeof changeable }>>
+type RequestedChange = Partial<Admits<{ readonly type: 'object'; readonly properties: typeof changeable }>>
 
 /** @throws Failure invalid, with the name of the field */
-function readChange(body: AskedChange, request: AdminRequest, by: string): UserChange {
+function readChange(body: RequestedChange, request: AdminRequest, by: string): UserChange {
   const { keys_max, key_bounds, budget, budget_period, budget_resets_on, budget_soft: budgetSoft, ...same } = body
   const budgetPeriod = checkPeriod({ budget_period, budget_resets_on })
   const most = key_bounds && { ...unset, ...readSettings(key_bounds, request) }

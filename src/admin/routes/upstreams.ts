@@ -24,7 +24,7 @@ function upstreamRecord({ parts }: AdminRequest, upstream: Upstream) {
     healthy: parts.facts.upstreamHealthy(name),
     resting_ms: Math.ceil(parts.upstreams.restMs(name)),
     models: modelsOn(parts.plan(), name),
-    keys_asked: keys ? reports.filter(({ isAsked }) => isAsked).length : null,
+    keys_asked: keys ? reports.filter(({ isAvailable }) => isAvailable).length : null,
     keys: reports.map(upstreamKeyView.show),
   }
 }

@@ -23,7 +23,7 @@ export type Proof = {
 
 export type Vouched = { readonly identity: Identity; readonly claims: Claims }
 
-type Known = { readonly issuer: Issuer; readonly at: number; readonly asked: Promise<Oidc.Configuration> }
+type Known = { readonly issuer: Issuer; readonly at: number; readonly metadata: Promise<Oidc.Configuration> }
 
 /** Calls issuers; their metadata and keys are cached for a while. */
 export class Issuers {
@@ -109,12 +109,12 @@ export class Issuers {
   async #discover(oidc: typeof Oidc, issuer: Issuer, request: string): Promise<Oidc.Configuration> {
     const now = this.#clock.tick()
     const before = this.#known.get(issuer.name)
-    if (before && before.issuer === issuer && now - before.at < knownMs) return before.asked
-    const asked = discover(oidc, issuer, this.#clock)
-    const known = { issuer, at: now, asked }
+    if (before && before.issuer === issuer && now - before.at < knownMs) return before.metadata
+    const metadata = discover(oidc, issuer, this.#clock)
+    const known = { issuer, at: now, metadata }
     this.#known.set(issuer.name, known)
     try {
-      return await asked
+      return await metadata
     } catch (error) {
       // The next sign-in requests it again.
       if (this.#known.get(issuer.name) === known) this.#known.delete(issuer.name)

@@ -21,8 +21,8 @@ export async function configCost(file: string, options: Options): Promise<void> 
   await withStorage(options.config, async (storage, inUse) => {
     const zone = readZone(options.zone, inUse.timeZone)
     const now = Date.now()
-    const asked = readSpan(options, now, zone)
-    const span = spanOf(asked, zone, now)
+    const range = readSpan(options, now, zone)
+    const span = spanOf(range, zone, now)
     const costs = await withProgress('recomputing charges', async progress =>
       replayCosts(plan, storage.books, span, {
         inUse,

@@ -50,8 +50,8 @@ async function needConsent(plan: CompiledConfig, trials: readonly LiveTrial[], y
   if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, 'Nothing was sent. Use --yes to request these.')
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const said = await lines.question('These are your prices; the vendor charges its own. Continue? [y/N] ')
-    if (!/^y(?:es)?$/i.test(said.trim())) throw new Exit(exitCodes.usage, 'nothing was sent')
+    const answer = await lines.question('These are your prices; the vendor charges its own. Continue? [y/N] ')
+    if (!/^y(?:es)?$/i.test(answer.trim())) throw new Exit(exitCodes.usage, 'nothing was sent')
   } finally {
     lines.close()
   }

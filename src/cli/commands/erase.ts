@@ -82,8 +82,8 @@ async function needConsent(name: string): Promise<void> {
   if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, `${text} Use --yes to confirm.`)
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const said = await lines.question(`${text} Type the name to continue: `)
-    if (said.trim() !== name) throw new Exit(exitCodes.usage, 'nothing was erased')
+    const answer = await lines.question(`${text} Type the name to continue: `)
+    if (answer.trim() !== name) throw new Exit(exitCodes.usage, 'nothing was erased')
   } finally {
     lines.close()
   }

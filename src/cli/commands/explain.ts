@@ -181,8 +181,8 @@ function describeExtraLine({ name, per, price, price_at, once }: NonNullable<Quo
 const describeUnit =
   (currency: string) =>
   ({ unit, price, per, price_at, quantity, amount }: NonNullable<Quoted['units']>[number]): string => {
-    const asked = quantity === null ? '' : `: ${quantity} cost ${amount} ${currency}`
-    return `unit       ${unit} at ${price} for ${per === 1 ? 'one' : per.toLocaleString('en')} (${price_at})${asked}`
+    const cost = quantity === null ? '' : `: ${quantity} cost ${amount} ${currency}`
+    return `unit       ${unit} at ${price} for ${per === 1 ? 'one' : per.toLocaleString('en')} (${price_at})${cost}`
   }
 
 function describeRetry({ on, attempts, if_sold }: NonNullable<RequestExplanation['retry']>): string {

@@ -2,7 +2,14 @@ import { importBook, type ImportedBook } from '../../index.ts'
 import { adoptPeople, type Made, recordOfPeople, reportPeople } from '../adopt-people.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { withProgress } from '../progress.ts'
-import { type ImportFlags, needUsable, placeOfSecrets, reportOf, tellImported, writeImported } from '../import-files.ts'
+import {
+  type ImportFlags,
+  needUsable,
+  placeOfSecrets,
+  reportOf,
+  reportImported,
+  writeImported,
+} from '../import-files.ts'
 
 const wanted =
   'use --out for gateway.yaml and --secrets for the folder of vendor keys; --dry-run reports what would happen'
@@ -25,7 +32,7 @@ export async function importFromBook(source: string, from: 'new-api' | 'one-api'
     throw new Exit(exitCodes.failure, `${nameOf(source)} has no users: use the database with --users-only`)
   const made = dryRun || out === undefined ? undefined : await writeBook(imported, from, { ...options, out })
   if (options.format === 'json') print(JSON.stringify(recordOf(imported, made, options)))
-  else tellBook(source, imported, made, options)
+  else reportBook(source, imported, made, options)
   needUsable(nameOf(source), imported, options)
 }
 
@@ -39,8 +46,8 @@ async function writeBook(
   return adoptPeople(imported.adoption, from, options.out)
 }
 
-function tellBook(source: string, imported: ImportedBook, made: Made | undefined, options: ImportFlags): void {
-  tellImported(nameOf(source), imported, options)
+function reportBook(source: string, imported: ImportedBook, made: Made | undefined, options: ImportFlags): void {
+  reportImported(nameOf(source), imported, options)
   const { adoption, sums } = imported
   if (adoption.users.length === 0) return
   reportPeople(adoption, made)

@@ -1,6 +1,13 @@
 import { importConfig } from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
-import { type ImportFlags, needUsable, placeOfSecrets, reportOf, tellImported, writeImported } from '../import-files.ts'
+import {
+  type ImportFlags,
+  needUsable,
+  placeOfSecrets,
+  reportOf,
+  reportImported,
+  writeImported,
+} from '../import-files.ts'
 import { adoptPeople, recordOfPeople, reportPeople } from '../adopt-people.ts'
 import { withProgress } from '../progress.ts'
 import { showFindings } from '../show-findings.ts'
@@ -37,7 +44,7 @@ export async function importFrom(
     print(JSON.stringify({ ...reportOf(imported, options), ...(adoption && recordOfPeople(adoption, made)) }))
   else {
     if (out === undefined && !dryRun) process.stdout.write(imported.text)
-    tellImported(source, imported, options)
+    reportImported(source, imported, options)
     if (adoption) reportPeople(adoption, made)
   }
   needUsable(source, imported, options)

@@ -55,29 +55,29 @@ const pageRows = 500
 
 /** Lists the log, newest first; with `--follow` oldest first, and then new rows until Ctrl-C. */
 export async function listLogs(options: ListOptions): Promise<void> {
-  const asked = readAsked(options)
+  const query = readOptions(options)
   await withStorage(options.config, async (storage, { plugins }) => {
-    const passed = options.follow ? await justEnded(storage.journal, asked.match, systemClock) : []
-    const found = await collect(storage, asked, options.limit)
+    const passed = options.follow ? await justEnded(storage.journal, query.match, systemClock) : []
+    const found = await collect(storage, query, options.limit)
     const records = found.map(({ row, charge }) => logRecord(row, charge, plugins.known))
-    const write = printer(options.format, asked.zone, options.follow)
+    const write = printer(options.format, query.zone, options.follow)
     if (options.follow) {
       write(records.toReversed())
-      await follow(storage, asked, [...passed, ...found.map(({ row }) => row.id)], some =>
+      await follow(storage, query, [...passed, ...found.map(({ row }) => row.id)], some =>
         write(some.map(({ row, charge }) => logRecord(row, charge, plugins.known))),
       )
       return
     }
     if (records.length === 0)
       say(
-        Object.keys(asked.match).length + asked.minCost === 0 ? 'the log is empty' : 'no matching requests in the log',
+        Object.keys(query.match).length + query.minCost === 0 ? 'the log is empty' : 'no matching requests in the log',
       )
     write(records)
   })
 }
 
 /** @throws Exit 2 for contradictory options */
-function readAsked(options: ListOptions): LogOptions {
+function readOptions(options: ListOptions): LogOptions {
   const { status, user, model, key, endUser, tag, outcome, cache, result, follow } = options
   const zone = readZone(options.zone)
   const span = readSpan(options, Date.now(), zone)
@@ -273,9 +273,12 @@ function formatAttempts({ attempts }: LogRecord): readonly string[] {
 }
 
 /** The fields of its error, and the upstream's message. */
-function formatError({ error_values: values, upstream_said: said }: LogRecord): readonly string[] {
+function formatError({ error_values: values, upstream_said: message }: LogRecord): readonly string[] {
   const all = Object.entries(values ?? {}).flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]))
-  return [...(all.length > 0 ? [`why        ${all.join(', ')}`] : []), ...(said === null ? [] : [`upstream   ${said}`])]
+  return [
+    ...(all.length > 0 ? [`why        ${all.join(', ')}`] : []),
+    ...(message === null ? [] : [`upstream   ${message}`]),
+  ]
 }
 
 /** The name of a phase, and its share of the line for the whole request. */

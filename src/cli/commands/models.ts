@@ -66,8 +66,10 @@ export async function listModels(options: { readonly config: string; readonly fo
 }
 
 function upstreamsOf({ models }: CompiledConfig, name: string): readonly string[] {
-  const asked = (models.get(name)?.upstreams ?? []).map(({ upstream }) => upstream)
-  return asked.map(({ name: upstream, url }) => (url.startsWith('simulator:') ? `${upstream} (simulated)` : upstream))
+  const upstreams = (models.get(name)?.upstreams ?? []).map(({ upstream }) => upstream)
+  return upstreams.map(({ name: upstream, url }) =>
+    url.startsWith('simulator:') ? `${upstream} (simulated)` : upstream,
+  )
 }
 
 /** The prices of a line: `prices list` has each with its place. */
@@ -197,8 +199,8 @@ async function needConsent(names: readonly string[]): Promise<void> {
   if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, `${text} Use --yes to confirm.`)
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const said = await lines.question(`${text} Continue? [y/N] `)
-    if (!/^y(?:es)?$/i.test(said.trim())) throw new Exit(exitCodes.usage, 'nothing was sent')
+    const answer = await lines.question(`${text} Continue? [y/N] `)
+    if (!/^y(?:es)?$/i.test(answer.trim())) throw new Exit(exitCodes.usage, 'nothing was sent')
   } finally {
     lines.close()
   }

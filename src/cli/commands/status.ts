@@ -2,7 +2,7 @@ import type { Status } from '../../index.ts'
 import { askOps, type OpsOptions } from '../ask-ops.ts'
 import { print } from '../exit.ts'
 import { formatTable } from '../table.ts'
-import { whyNotAsked } from '../why-not-asked.ts'
+import { reasonUnused } from '../reason-unused.ts'
 import { writeOut } from '../write-out.ts'
 
 /** Prints the status of the running gateway. Exit 4 when there is none. */
@@ -46,7 +46,7 @@ function formatStatus(status: Status): string {
           name,
           key.name,
           key.state === 'active' ? 'spent' : key.state,
-          whyNotAsked(key) || `its budget of ${key.budget?.amount ?? '-'} is spent`,
+          reasonUnused(key) || `its budget of ${key.budget?.amount ?? '-'} is spent`,
         ]),
       ),
     )
@@ -95,8 +95,8 @@ function formatStatus(status: Status): string {
 
 function upstreamText({ resting_ms: restingMs, simulated, keys = [] }: Status['upstreams'][number]): string {
   const state = restingMs > 0 ? `paused for ${Math.ceil(restingMs / 1000)} s` : 'in use'
-  const asked = keys.filter(key => key.asked).length
-  const pool = keys.length === 0 ? '' : `, ${asked === 0 ? 'NONE' : asked} of ${keys.length} keys`
+  const available = keys.filter(key => key.asked).length
+  const pool = keys.length === 0 ? '' : `, ${available === 0 ? 'NONE' : available} of ${keys.length} keys`
   return `${state}${pool}${simulated ? ' (simulated)' : ''}`
 }
 

@@ -36,14 +36,14 @@ export async function copy({ to, snapshot, config, format, ...options }: Options
 /** Brings the schema up to date, once no process of an older version works on the storage. */
 export async function migrate({ config, format }: Pick<Options, 'config' | 'format'>): Promise<void> {
   const { storage: url } = await readBooksPlan(config)
-  let said = ''
+  let reported = ''
   const { from, to } = await withProgress('opening the storage', progress =>
     migrateStorage({
       url,
       onWait(waitsFor) {
         const processes = waitsFor.join(', ')
-        if (processes === said) return
-        said = processes
+        if (processes === reported) return
+        reported = processes
         progress.clear()
         say(`Waiting for these processes to stop: ${processes}`)
         progress.report(`waiting for ${processes}`)

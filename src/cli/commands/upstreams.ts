@@ -13,7 +13,7 @@ import {
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { actor, readPlan, withVendorKeys } from '../open-books.ts'
 import { formatTable } from '../table.ts'
-import { whyNotAsked } from '../why-not-asked.ts'
+import { reasonUnused } from '../reason-unused.ts'
 import { writeOut } from '../write-out.ts'
 
 type Options = { readonly config: string; readonly format: string }
@@ -37,7 +37,7 @@ function formatUpstreams(all: readonly UpstreamShown[], currency: string): strin
       name,
       `${key.name} ${key.hint}`.trim(),
       key.state === 'active' && !key.asked ? 'not used' : key.state,
-      whyNotAsked(key),
+      reasonUnused(key),
       String(key.weight),
       key.serves?.join(', ') ?? served,
       key.budget ? `${key.budget.spent} of ${key.budget.amount} (${key.budget.per})` : '',
@@ -86,10 +86,10 @@ export async function resumeKey(upstream: string, name: string, options: { reado
 async function bringBack(config: string, keys: readonly VendorKey[]): Promise<void> {
   if (keys.length === 0) return
   await withVendorKeys(config, async (storage, plan) => {
-    const standings = await storage.vendorKeys.list()
+    const statuses = await storage.vendorKeys.list()
     for (const key of keys) {
       const { name, upstream } = key
-      const known = standings.find(one => one.upstream === upstream.name && one.key === name && one.model === '')
+      const known = statuses.find(one => one.upstream === upstream.name && one.key === name && one.model === '')
       if (known?.state !== 'suspended' || known.reason !== 'invalid' || known.hash !== key.hash) continue
       const word = { state: 'active', until: null, note: 'a free test request succeeded' } as const
       await storage.vendorKeys.decide(decisionOn(plan, key, word), actor)

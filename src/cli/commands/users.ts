@@ -63,8 +63,8 @@ export async function setUser(
   const role = options.role === undefined ? undefined : readRole(options.role)
   if (status !== undefined && status !== 'active' && status !== 'disabled')
     throw new Exit(exitCodes.usage, `--status ${status}: expected active or disabled`)
-  const { config: _, ...told } = options
-  if (Object.entries(told).every(([name, value]) => value === undefined || name === 'format'))
+  const { config: _, ...settings } = options
+  if (Object.entries(settings).every(([name, value]) => value === undefined || name === 'format'))
     throw new Exit(
       exitCodes.usage,
       'nothing to change; name at least one setting (tollgate users set --help lists them)',

@@ -59,8 +59,8 @@ const ignoreRules = {
   renamed: 'ignore-old-name',
 } as const
 
-/** Finds dangerous settings in a valid configuration. `unasked`: names of rules that are left out. */
-export async function lintPlan(request: LintRequest, unasked: readonly string[] = []): Promise<LintReport> {
+/** Finds dangerous settings in a valid configuration. `skipped`: names of rules that are left out. */
+export async function lintPlan(request: LintRequest, skipped: readonly string[] = []): Promise<LintReport> {
   const { file, text, env, plan } = request
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const read = await readFilled(source, env, new Report(source), { parts: new PartFiles(request.parts) })
@@ -68,9 +68,9 @@ export async function lintPlan(request: LintRequest, unasked: readonly string[] 
   const { written, secrets, sheets } = read
   const page = { source, root: written, secrets }
   const view = { plan, written }
-  const left = unasked.map(nowCalled)
-  const asked = lintRules.filter(rule => !left.includes(rule.id))
-  const found = asked.flatMap(rule => [...rule.look(view)].map(sighting => toFinding({ ...rule, ...sighting }, page)))
+  const left = skipped.map(nowCalled)
+  const enabled = lintRules.filter(rule => !left.includes(rule.id))
+  const found = enabled.flatMap(rule => [...rule.look(view)].map(sighting => toFinding({ ...rule, ...sighting }, page)))
   const ignores = sheets.flatMap(sheet => {
     const tokens = readTokens(sheet.text, sheet.own).map(token => ({ ...token, at: token.at + sheet.start }))
     return readIgnores(tokens, source)
@@ -133,7 +133,7 @@ function spanOf(root: Tree, path: Path): Span {
 function slipsOf(
   { rules, reason, at }: Ignore,
   used: ReadonlySet<string>,
-  unasked: readonly string[],
+  skipped: readonly string[],
 ): readonly RuleFinding[] {
   const ids = lintRules.map(rule => rule.id)
   const span = { start: at, end: at + 1 }
@@ -166,7 +166,7 @@ function slipsOf(
         },
       ]
     }
-    if (used.has(`${at} ${rule}`) || unasked.includes(rule)) return []
+    if (used.has(`${at} ${rule}`) || skipped.includes(rule)) return []
     return [
       {
         id: ignoreRules.unused,

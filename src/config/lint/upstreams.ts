@@ -42,11 +42,11 @@ export const upstreamRules: readonly Rule[] = [
         // Keys share what is written of the credential.
         const credential = keys[0]?.upstream.credential ?? own
         for (const [i, one] of credential.entries()) {
-          const asked = one.kind === 'sign' ? (one.options as { readonly token_url?: unknown }).token_url : undefined
-          if (typeof asked !== 'string' || !isClear(asked)) continue
+          const tokenUrl = one.kind === 'sign' ? (one.options as { readonly token_url?: unknown }).token_url : undefined
+          if (typeof tokenUrl !== 'string' || !isClear(tokenUrl)) continue
           const at = credential.length === 1 ? [] : [i]
           const path = ['upstreams', name, 'credential', ...at, 'with', 'token_url']
-          yield { path, message: `the secret is sent unencrypted to ${asked}` }
+          yield { path, message: `the secret is sent unencrypted to ${tokenUrl}` }
         }
       }
     },
@@ -85,9 +85,9 @@ export const upstreamRules: readonly Rule[] = [
     remedy: 'set cooldown: { failures: 3, for: 10s }',
     *look({ plan }) {
       const shared = configuredModels(plan).filter(model => model.upstreams.length > 1)
-      const asked = new Set(shared.flatMap(model => model.upstreams.map(one => one.upstream.name)))
+      const names = new Set(shared.flatMap(model => model.upstreams.map(one => one.upstream.name)))
       for (const { name, cooldown } of plan.upstreams.values())
-        if (asked.has(name) && (cooldown.failures > cooldownFailuresMax || cooldown.forMs < 1000))
+        if (names.has(name) && (cooldown.failures > cooldownFailuresMax || cooldown.forMs < 1000))
           yield { path: ['upstreams', name, 'cooldown'], message: `'${name}' is rarely paused after failures` }
     },
   },

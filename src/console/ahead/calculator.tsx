@@ -19,7 +19,7 @@ const unique = <Value,>(values: readonly Value[]): readonly Value[] => [...new S
 export function Calculator({ models, currency, calculation }: CalculatorProps) {
   const rows = models.flatMap(({ images }) => images.sizes)
   const labels = unique(models.flatMap(({ images }) => images.labels))
-  const asked = calculation?.asked
+  const request = calculation?.request
   const names = unique(models.flatMap(({ images }) => images.by ?? [])).filter(name => name !== 'tier')
   return (
     <section class="card" aria-labelledby="calculator">
@@ -27,14 +27,14 @@ export function Calculator({ models, currency, calculation }: CalculatorProps) {
       <form class="calculator" action="/pricing#calculator" method="get">
         <input type="hidden" name="lang" value={language.value} />
         <Labelled label={t('model')}>
-          {id => <Select id={id} name="model" value={asked?.model} values={models.map(({ name }) => [name, name])} />}
+          {id => <Select id={id} name="model" value={request?.model} values={models.map(({ name }) => [name, name])} />}
         </Labelled>
         <Labelled label={t('operation')}>
           {id => (
             <Select
               id={id}
               name="operation"
-              value={asked?.operation}
+              value={request?.operation}
               values={unique(rows.map(row => row.operation)).map(one => [one, tOperation(one)])}
             />
           )}
@@ -44,7 +44,7 @@ export function Calculator({ models, currency, calculation }: CalculatorProps) {
             <input
               id={id}
               name="size"
-              value={asked?.size ?? '1024x1024'}
+              value={request?.size ?? '1024x1024'}
               list="sizes"
               maxLength={40}
               autocomplete="off"
@@ -58,7 +58,7 @@ export function Calculator({ models, currency, calculation }: CalculatorProps) {
               <input
                 id={id}
                 name={`field.${name}`}
-                value={asked?.fields[name] ?? ''}
+                value={request?.fields[name] ?? ''}
                 list={`values-${name}`}
                 maxLength={100}
                 autocomplete="off"
@@ -67,7 +67,9 @@ export function Calculator({ models, currency, calculation }: CalculatorProps) {
           </Labelled>
         ))}
         <Labelled label={t('play.n')}>
-          {id => <input id={id} name="n" type="number" min="1" value={asked?.n ?? '1'} inputMode="numeric" required />}
+          {id => (
+            <input id={id} name="n" type="number" min="1" value={request?.n ?? '1'} inputMode="numeric" required />
+          )}
         </Labelled>
         <Button type="submit" kind="primary">
           {t('pricing.calculate')}

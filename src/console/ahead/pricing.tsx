@@ -23,7 +23,7 @@ export function Pricing({ of, prices }: { readonly of: PricingPage; readonly pri
       title={t('nav.pricing')}
       description={t('pricing.description')}
       path="/pricing"
-      {...(calculation && { query: queryOf(calculation.asked) })}
+      {...(calculation && { query: queryOf(calculation.request) })}
     >
       <h1>{t('nav.pricing')}</h1>
       <p class="lead">{t('pricing.lead', { currency: list.currency })}</p>
@@ -34,9 +34,9 @@ export function Pricing({ of, prices }: { readonly of: PricingPage; readonly pri
 }
 
 /** The calculator's question in the address. */
-function queryOf({ fields, ...asked }: NonNullable<PricingPage['calculation']>['asked']) {
+function queryOf({ fields, ...params }: NonNullable<PricingPage['calculation']>['request']) {
   const named = Object.entries(fields).map(([name, value]) => [`field.${name}`, value] as const)
-  return { ...asked, ...Object.fromEntries(named) }
+  return { ...params, ...Object.fromEntries(named) }
 }
 
 /** All prices: per image, and by use. */

@@ -1,4 +1,4 @@
-import { type Language, speakWith, tell, type Values, type Word, type Words } from '../words/index.ts'
+import { type Language, speakWith, translate, type Values, type Word, type Words } from '../words/index.ts'
 import type ownEn from '../words/ahead/en.json'
 import ownEnglish from '../words/ahead/en.json'
 import ownChinese from '../words/ahead/zh.json'
@@ -20,5 +20,5 @@ export function speakAhead(language: Language): void {
 
 /** A text of the console, or one of the pages that are rendered ahead. */
 export function t(word: Word | OwnWord, values?: Values): string {
-  return tell(word, values)
+  return translate(word, values)
 }

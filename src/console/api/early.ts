@@ -1,6 +1,6 @@
 type Early = { readonly at: number; readonly answer: Promise<Response> }
 
-const asked = new Map<string, Early>()
+const pending = new Map<string, Early>()
 /** An answer that was not used by then is requested again. */
 const keptMs = 30_000
 
@@ -24,18 +24,18 @@ export function askEarly(url: string, init: RequestInit = {}): Promise<Response>
   const answer = fetch(url, init)
   // The caller that takes it gets the error.
   answer.catch(() => undefined)
-  asked.set(url, { at: performance.now(), answer })
+  pending.set(url, { at: performance.now(), answer })
   return answer.then(response => response.clone())
 }
 
 /** The answer to an early request, once. */
 export function takeEarly(url: string): Promise<Response> | undefined {
-  const found = asked.get(url)
-  asked.delete(url)
+  const found = pending.get(url)
+  pending.delete(url)
   return found && performance.now() - found.at < keptMs ? found.answer : undefined
 }
 
 /** An answer for one user is used for no other. */
 export function forgetEarly(): void {
-  asked.clear()
+  pending.clear()
 }

@@ -22,13 +22,13 @@ const keysMost = 50
 export function useKeyPicks(wanted = true): Picks {
   const readsAll = useMay('readers')
   const [text, setText] = useState('')
-  const [asked, setAsked] = useState('')
+  const [search, setSearch] = useState('')
   useEffect(() => {
     // Waits, so that not every letter sends a request.
-    const timer = setTimeout(() => setAsked(text), 200)
+    const timer = setTimeout(() => setSearch(text), 200)
     return () => clearTimeout(timer)
   }, [text])
-  const load = useLoad<KeyList>(wanted ? `/keys${queryText({ limit: keysMost, search: asked })}` : null)
+  const load = useLoad<KeyList>(wanted ? `/keys${queryText({ limit: keysMost, search })}` : null)
   const keys = load.last?.keys ?? []
   return {
     options: keys.map(({ id, name, user }) => ({ value: id, text: name, ...(readsAll && { note: user }) })),

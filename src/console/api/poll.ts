@@ -54,8 +54,8 @@ export function usePoll<T>(path: string | null, everyMs: number): Poll<T> {
       } catch (error) {
         if (own.signal.aborted) return
         failures++
-        const told = error instanceof ApiError ? error : new ApiError(0, 'offline', String(error))
-        setState(before => ({ ...before, error: told, loading: false }))
+        const apiError = error instanceof ApiError ? error : new ApiError(0, 'offline', String(error))
+        setState(before => ({ ...before, error: apiError, loading: false }))
       }
       if (!document.hidden) timer = setTimeout(again, Math.min(everyMs * 2 ** failures, longestMs))
     }

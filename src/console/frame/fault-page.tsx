@@ -24,13 +24,13 @@ export class FaultPage extends Component<Props, State> {
   override render() {
     const { fault, at } = this.state
     if (fault === null) return this.props.children
-    const told = (
+    const content = (
       <div class="problem" role="alert">
         <h1>{t('fault')}</h1>
         <p class="theirs">{fault}</p>
         <Button onClick={() => location.assign(at ?? '/console')}>{t('retry')}</Button>
       </div>
     )
-    return at === undefined ? <main>{told}</main> : told
+    return at === undefined ? <main>{content}</main> : content
   }
 }

@@ -1,7 +1,7 @@
 import type { ApiError } from '../api/call.ts'
 import { sessionState } from '../api/session.ts'
 import { tBound } from '../words/bound.ts'
-import { t, tell } from '../words/index.ts'
+import { t, translate } from '../words/index.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 
@@ -13,8 +13,8 @@ export function problemText(error: ApiError): string {
       by: error.values['by'] ?? '',
     })
   const word = error.reason === null ? `problem.${error.code}` : `refusal.${error.reason}`
-  const told = tell(word, error.values)
-  const text = told === word ? error.message : told
+  const translated = translate(word, error.values)
+  const text = translated === word ? error.message : translated
   return error.retryAfter === null ? text : `${text} ${t('problem.retry', { seconds: error.retryAfter })}`
 }
 

@@ -11,7 +11,7 @@ import { Loaded } from '../kit/loaded.tsx'
 import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
-import { t, tell } from '../words/index.ts'
+import { t, translate } from '../words/index.ts'
 
 const scopes = ['read', 'keys', 'people', 'money', 'config'] as const
 const roles = ['viewer', 'billing', 'admin'] as const
@@ -19,24 +19,24 @@ const roles = ['viewer', 'billing', 'admin'] as const
 /** The tokens of programs that administer the gateway. */
 export function AdminTokens() {
   const tokens = useLoad<AdminTokenList>('/admin-tokens')
-  const [asked, setAsked] = useState<AdminToken | null>(null)
+  const [selected, setSelected] = useState<AdminToken | null>(null)
   return (
     <div class="stack">
       <p class="quiet">{t('admin_tokens.text')}</p>
       <Loaded of={tokens} shape="rows">
         {({ tokens: rows }) =>
-          rows.length === 0 ? <Empty title={t('admin_tokens.none')} /> : <Rows rows={rows} onRevoke={setAsked} />
+          rows.length === 0 ? <Empty title={t('admin_tokens.none')} /> : <Rows rows={rows} onRevoke={setSelected} />
         }
       </Loaded>
-      {asked && (
+      {selected && (
         <RevokeDialog
-          of={asked}
+          of={selected}
           onDone={() => {
-            setAsked(null)
+            setSelected(null)
             tokens.reload()
             say(t('saved'))
           }}
-          onClose={() => setAsked(null)}
+          onClose={() => setSelected(null)}
         />
       )}
     </div>
@@ -66,7 +66,7 @@ function Rows({
               </>
             ),
           },
-          { head: t('role'), cell: ({ role }) => tell(`role.${role}`) },
+          { head: t('role'), cell: ({ role }) => translate(`role.${role}`) },
           { head: t('admin_tokens.scopes'), wide: true, cell: token => scopeText(token) },
           { head: t('admin_tokens.ips'), cell: ({ ips }) => ips?.join(', ') ?? t('admin_tokens.anywhere') },
           { head: t('invite.by'), cell: ({ by }) => <span class="theirs">{by}</span> },
@@ -87,7 +87,7 @@ function Rows({
 
 function scopeText({ scopes: own }: AdminToken): string {
   if (own.length === scopes.length) return t('admin_tokens.all')
-  return own.map(scope => tell(`admin_tokens.scope.${scope}`)).join(', ')
+  return own.map(scope => translate(`admin_tokens.scope.${scope}`)).join(', ')
 }
 
 /** Programs stop at once, so the name is shown once more. */

@@ -14,7 +14,7 @@ import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
 import { t, tName, type Word } from '../words/index.ts'
 import { tPlaced } from '../words/load-findings.ts'
-import { type Alert, textsOf, whereOf, wordOf } from './alerts/told.ts'
+import { type Alert, textsOf, whereOf, wordOf } from './alerts/alert-values.ts'
 
 const everyMs = 30_000
 
@@ -31,8 +31,8 @@ export function Alerts() {
   const deal = async (id: string, dealt: boolean) => {
     setBusy(id)
     try {
-      const told = await call<AlertList>('/alerts/dealt', { method: 'POST', body: { id, dealt } })
-      load.put(told)
+      const alerts = await call<AlertList>('/alerts/dealt', { method: 'POST', body: { id, dealt } })
+      load.put(alerts)
     } catch (error) {
       say(error instanceof ApiError ? problemText(error) : String(error), 'bad')
       load.reload()
@@ -50,7 +50,7 @@ export function Alerts() {
             <ul class="bare stack">
               {some.map(one => (
                 <li key={one.id} class="card">
-                  <Told of={one} />
+                  <AlertText of={one} />
                   {changes && (
                     <Button busy={busy === one.id} onClick={() => void deal(one.id, one.dealt === null)}>
                       {t(one.dealt === null ? 'alerts.deal' : 'alerts.reopen')}
@@ -78,7 +78,7 @@ export function Alerts() {
   )
 }
 
-function Told({ of: { kind, time, data, dealt } }: { readonly of: Alert }) {
+function AlertText({ of: { kind, time, data, dealt } }: { readonly of: Alert }) {
   const values = textsOf(data, tPlaced)
   const href = whereOf(kind, data)
   const word = wordOf(kind, data)

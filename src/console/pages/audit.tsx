@@ -114,9 +114,9 @@ function Subject({ of: { action, subject, subject_name }, names }: { readonly of
 /** The old and the new value, field by field. */
 function Change({ of: { before, after }, names: keys }: { readonly of: TrailRow; readonly names: Names }) {
   const textOf = (name: string, value: unknown) => withNames(valueText(name, value), keys)
-  const told = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
+  const fields = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
   // For something new, only its values.
-  const names = told.filter(name => before !== null || !isNone(after?.[name]))
+  const names = fields.filter(name => before !== null || !isNone(after?.[name]))
   if (names.length === 0) return <>–</>
   return (
     <ul class="bare">

@@ -21,7 +21,7 @@ import { t } from '../words/index.ts'
 import { isWindow, periodText } from '../words/period.ts'
 import { BudgetDialog, NewBudget } from './budgets/budget-dialog.tsx'
 import { costRangeOf } from './budgets/cost-range.ts'
-import { byTightness, statusOf } from './budgets/standing.ts'
+import { byTightness, statusOf } from './budgets/status.ts'
 
 /** The state of every budget and the month's forecast; those nearest to their end first. */
 export function Budgets() {

@@ -14,7 +14,7 @@ import { t } from '../words/index.ts'
 import { zoneOf } from '../zone.ts'
 import { AvoidableSpend } from './costs/avoidable.tsx'
 import { FirstRequest } from './costs/first-request.tsx'
-import { readAsked } from './costs/asked.ts'
+import { readCostsQuery } from './costs/costs-query.ts'
 import { foldSessions } from './costs/fold-sessions.ts'
 import { namesOf, partName } from './costs/parts.ts'
 import { spanOf } from './costs/range.ts'
@@ -30,10 +30,10 @@ export function Costs() {
   const { user, gateway } = useSession()
   const readsAll = useMay('readers')
   const zone = zoneOf(query['zone'])
-  const asked = readAsked(query, zone, readsAll)
-  const { range, where, by } = asked
-  const load = useLoad<CostsAnswer>(`/costs${asked.costs}`)
-  const avoidable = useLoad<Avoidable>(`/costs/avoidable${asked.avoidable}`)
+  const costsQuery = readCostsQuery(query, zone, readsAll)
+  const { range, where, by } = costsQuery
+  const load = useLoad<CostsAnswer>(`/costs${costsQuery.costs}`)
+  const avoidable = useLoad<Avoidable>(`/costs/avoidable${costsQuery.avoidable}`)
   // Whether a request was ever made matters only if nothing was spent.
   const isIdle = load.value !== undefined && load.value.totals.length === 0
   const overview = useLoad<Overview>(isIdle ? '/overview' : null)
@@ -59,7 +59,7 @@ export function Costs() {
           <a class="button" href="/console/logs?range=today&result=unsuccessful">
             {t('logs.failures')}
           </a>
-          <a class="button" href={`/api/costs${asked.costs}&format=csv`} download="tollgate-costs.csv">
+          <a class="button" href={`/api/costs${costsQuery.costs}&format=csv`} download="tollgate-costs.csv">
             <Icon name="down" />
             CSV
           </a>
@@ -77,8 +77,8 @@ export function Costs() {
         </div>
       </div>
       <Loaded of={isWhole ? load : { ...load, value: undefined }} shape="costs">
-        {told => {
-          const answer = foldSessions(told, t('costs.sessions'))
+        {loaded => {
+          const answer = foldSessions(loaded, t('costs.sessions'))
           return answer.totals.length === 0 ? (
             <Empty title={t(Object.keys(where).length > 0 ? 'costs.none.narrowed' : 'costs.none')} />
           ) : (

@@ -11,7 +11,7 @@ import { Loaded } from '../kit/loaded.tsx'
 import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
-import { t, tell } from '../words/index.ts'
+import { t, translate } from '../words/index.ts'
 import { PlaceFields } from './users/place-fields.tsx'
 
 /** Open invitations. */
@@ -53,7 +53,7 @@ function Rows({
         rowKey={({ id }) => id}
         columns={[
           { head: t('user.name'), wide: true, cell: ({ name }) => <span class="theirs">{name ?? '–'}</span> },
-          { head: t('role'), cell: ({ role }) => tell(`role.${role}`) },
+          { head: t('role'), cell: ({ role }) => translate(`role.${role}`) },
           { head: t('group'), cell: ({ group }) => group },
           { head: t('invite.by'), cell: ({ by }) => <span class="theirs">{by}</span> },
           { head: t('invite.until'), cell: ({ expires }) => <Time at={expires} /> },

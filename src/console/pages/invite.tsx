@@ -10,7 +10,7 @@ import { NewPassword, readPassword } from '../kit/new-password.tsx'
 import { Page } from '../kit/page.tsx'
 import { Problem } from '../kit/problem.tsx'
 import { Time } from '../kit/time.tsx'
-import { t, tell } from '../words/index.ts'
+import { t, translate } from '../words/index.ts'
 
 /** The holder of an invitation's link becomes a user here, by a password or by an issuer. */
 export function Invite() {
@@ -40,7 +40,7 @@ export function Invite() {
               ...(invitation.name === null
                 ? []
                 : [[t('user.name'), <span class="theirs">{invitation.name}</span>] as const]),
-              [t('role'), tell(`role.${invitation.role}`)],
+              [t('role'), translate(`role.${invitation.role}`)],
               [t('group'), invitation.group],
               [t('invite.by'), <span class="theirs">{invitation.by}</span>],
               [t('invite.until'), <Time at={invitation.expires} />],

@@ -30,9 +30,9 @@ export function Statements() {
     : monthOf(dateIn(zone, new Date()), -1).slice(0, 7)
   const labels = { end_user: query['end_user'], tag: query['tag'] }
   const isNarrowed = labels.end_user !== undefined || labels.tag !== undefined
-  const asked = { month, zone, user: query['user'], group: query['group'], ...labels }
+  const params = { month, zone, user: query['user'], group: query['group'], ...labels }
   const by = !isNarrowed && (query['by'] === 'end_user' || query['by'] === 'tag') ? query['by'] : undefined
-  const load = useLoad<Statement>(`/statements${queryText({ ...asked, by })}`)
+  const load = useLoad<Statement>(`/statements${queryText({ ...params, by })}`)
   return (
     <Page
       title={t('nav.statements')}
@@ -41,7 +41,7 @@ export function Statements() {
           <Button onClick={() => print()}>{t('statements.print')}</Button>
           <a
             class="button"
-            href={`/api/statements${queryText({ ...asked, by, format: 'csv' })}`}
+            href={`/api/statements${queryText({ ...params, by, format: 'csv' })}`}
             download={`tollgate-statement-${month}.csv`}
           >
             <Icon name="down" />
@@ -50,7 +50,7 @@ export function Statements() {
           {load.last && load.last.balances.length > 0 && (
             <a
               class="button"
-              href={`/api/statements${queryText({ ...asked, format: 'csv', of: 'balances' })}`}
+              href={`/api/statements${queryText({ ...params, format: 'csv', of: 'balances' })}`}
               download={`tollgate-balances-${month}.csv`}
             >
               <Icon name="down" />
@@ -84,7 +84,7 @@ export function Statements() {
               )}
             </header>
             {totals.map(total => (
-              <Total key={total.currency} of={total} href={costsHref(asked)} />
+              <Total key={total.currency} of={total} href={costsHref(params)} />
             ))}
             {split.length > 0 && (
               <Labels
@@ -112,7 +112,7 @@ export function Statements() {
   )
 }
 
-type Asked = {
+type StatementParams = {
   readonly month: string
   readonly zone: string
   readonly user: string | undefined
@@ -126,7 +126,7 @@ type TotalRow = Statement['totals'][number]
  * The page of costs for the same days and filters. None with both labels, because costs are not stored by both
  * together.
  */
-function costsHref({ month, ...filters }: Asked): string | undefined {
+function costsHref({ month, ...filters }: StatementParams): string | undefined {
   if (filters.end_user !== undefined && filters.tag !== undefined) return undefined
   const from = `${month}-01`
   return `/console${queryText({ from, to: addDays(monthOf(from, 1), -1), ...filters })}`

@@ -106,8 +106,8 @@ export function System() {
 }
 
 /** A usage, and its maximum. */
-function ofMost(tell: (value: number) => string, value: number, most: number | null): string {
-  return most === null ? tell(value) : t('system.of', { value: tell(value), most: tell(most) })
+function ofMost(format: (value: number) => string, value: number, most: number | null): string {
+  return most === null ? format(value) : t('system.of', { value: format(value), most: format(most) })
 }
 
 function Store({ of: { kind, healthy } }: { readonly of: SystemState['counters'] }) {

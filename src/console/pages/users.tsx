@@ -25,7 +25,7 @@ import { AdminTokenDialog, AdminTokens } from './admin-tokens.tsx'
 import { InviteDialog, Invitations } from './invitations.tsx'
 import { limitText } from './tokens/key-drawer.tsx'
 import { CeilingsForm } from './users/ceilings-form.tsx'
-import { groupCeilings, userCeilings } from './users/ceilings-told.tsx'
+import { groupCeilings, userCeilings } from './users/ceiling-lists.tsx'
 import { EraseForm } from './users/erase-form.tsx'
 import { PlaceFields } from './users/place-fields.tsx'
 
@@ -36,9 +36,9 @@ export function Users() {
   const users = useLoad<UserList>('/users')
   const changes = useMay('admin')
   const chosen = users.value?.users.find(({ name }) => name === query['edit'])
-  const asked = query['tab']
-  const ofAdmins = asked === 'invitations' || asked === 'admin-tokens'
-  const tab = asked === 'groups' || (ofAdmins && changes) ? asked : 'users'
+  const requested = query['tab']
+  const ofAdmins = requested === 'invitations' || requested === 'admin-tokens'
+  const tab = requested === 'groups' || (ofAdmins && changes) ? requested : 'users'
   const close = () => set({ edit: null, new: null })
   const took = (text: string) => {
     users.reload()

@@ -30,7 +30,7 @@ function amountText({ amount, currency }: Values): string {
 
 /** Each bound that is set: its field, the maximum in words, and who set it. Amounts use `currency`. */
 export function tBounds({ budget, limits, models, ips, expires, status }: Bounds, currency: string) {
-  const told: readonly (readonly [field: BoundField, values: Values | undefined, by: string | undefined])[] = [
+  const bounds: readonly (readonly [field: BoundField, values: Values | undefined, by: string | undefined])[] = [
     ['budget', budget && { ...budget.to, currency }, budget?.by],
     ['limits', limits?.to, limits?.by],
     ['models', models && { names: models.to.join(', ') }, models?.by],
@@ -38,7 +38,7 @@ export function tBounds({ budget, limits, models, ips, expires, status }: Bounds
     ['expires', expires && { at: expires.to }, expires?.by],
     ['status', status && {}, status?.by],
   ]
-  return told.flatMap(([field, values, by = '']) =>
+  return bounds.flatMap(([field, values, by = '']) =>
     values ? [{ field, name: t(boundNames[field]), most: tBound(field, values), by }] : [],
   )
 }

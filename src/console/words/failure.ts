@@ -1,4 +1,4 @@
-import { tell, tName } from './index.ts'
+import { translate, tName } from './index.ts'
 import { momentText } from './moment.ts'
 
 /** Values that are names of the gateway, by the prefix of their words. */
@@ -9,7 +9,7 @@ type Kept = { readonly [name: string]: string | number | null }
 /** The stored values of an error, in the reader's words. Unknown values are left out. */
 export function tFailureValues(values: Kept | null): { readonly [name: string]: string } {
   const all = Object.entries(values ?? {}).filter(([, value]) => value !== null && value !== '')
-  return Object.fromEntries(all.map(([name, value]) => [name, told(name, value ?? '')] as const))
+  return Object.fromEntries(all.map(([name, value]) => [name, valueText(name, value ?? '')] as const))
 }
 
 /**
@@ -18,11 +18,11 @@ export function tFailureValues(values: Kept | null): { readonly [name: string]: 
  */
 export function tFailure(error: string, shown: { readonly [name: string]: string }): string | undefined {
   const word = `failure.${error}`
-  const text = tell(word, shown)
+  const text = translate(word, shown)
   return text === word || /\{\w+\}/.test(text) ? undefined : text
 }
 
-function told(name: string, value: string | number): string {
+function valueText(name: string, value: string | number): string {
   if (named.has(name)) return tName(`failure.${name}`, String(value))
   return name === 'renews' ? momentText(new Date(value)) : String(value)
 }

@@ -12,7 +12,7 @@ export type FindingBook = {
 }
 
 /** The text of a finding. `original`: the gateway's own words, if the book has only its kind. */
-export type ToldFinding = {
+export type TranslatedFinding = {
   readonly message: string
   readonly remedy: string | null
   readonly original: string | null
@@ -23,38 +23,50 @@ type Pattern = {
   readonly literals: readonly string[]
   readonly places: readonly Place[]
   readonly length: number
-  readonly told: string
+  readonly translated: string
 }
 
 /** A finding in the words of a book; without a translation it stays as the gateway wrote it. */
-export function tellFinding(book: FindingBook, { code, message, remedy }: Finding): ToldFinding {
-  const told = tellSentence(book, message)
-  const done = remedy === null ? null : (tellSentence(book, remedy) ?? null)
-  const rest = [told === undefined ? message : null, done === null ? remedy : null].filter(one => one !== null)
+export function translateFinding(book: FindingBook, { code, message, remedy }: Finding): TranslatedFinding {
+  const translated = translateSentence(book, message)
+  const done = remedy === null ? null : (translateSentence(book, remedy) ?? null)
+  const rest = [translated === undefined ? message : null, done === null ? remedy : null].filter(one => one !== null)
   const named = Object.hasOwn(book.codes, code) ? book.codes[code] : undefined
-  if (told === undefined && named === undefined) return { message, remedy, original: null }
-  return { message: told ?? named ?? message, remedy: done, original: rest.length === 0 ? null : rest.join(' · ') }
+  if (translated === undefined && named === undefined) return { message, remedy, original: null }
+  return {
+    message: translated ?? named ?? message,
+    remedy: done,
+    original: rest.length === 0 ? null : rest.join(' · '),
+  }
 }
 
 /** A sentence in the words of a book; undefined if it has none. */
-export function tellSentence(book: FindingBook, text: string): string | undefined {
-  return tellBy(patternsOf(book).sentences, text, value => tellPhrase(book, value))
+export function translateSentence(book: FindingBook, text: string): string | undefined {
+  return translateByPattern(patternsOf(book).sentences, text, value => translatePhrase(book, value))
 }
 
-function tellPhrase(book: FindingBook, text: string): string {
-  return tellBy(patternsOf(book).phrases, text, value => (value === text ? value : tellPhrase(book, value))) ?? text
+function translatePhrase(book: FindingBook, text: string): string {
+  return (
+    translateByPattern(patternsOf(book).phrases, text, value =>
+      value === text ? value : translatePhrase(book, value),
+    ) ?? text
+  )
 }
 
-function tellBy(patterns: readonly Pattern[], text: string, tell: (value: string) => string): string | undefined {
+function translateByPattern(
+  patterns: readonly Pattern[],
+  text: string,
+  translate: (value: string) => string,
+): string | undefined {
   for (const pattern of patterns) {
     const values = match(pattern, text)
     if (!values) continue
     const shown = new Map(
-      pattern.places.map(({ name, isQuoted }, i) => [name, isQuoted ? values[i] : tell(values[i] ?? '')]),
+      pattern.places.map(({ name, isQuoted }, i) => [name, isQuoted ? values[i] : translate(values[i] ?? '')]),
     )
     if (pattern.places.some(({ name, isQuoted }) => !isQuoted && name !== why && isEnglish(shown.get(name) ?? '')))
       continue
-    return pattern.told.replaceAll(/\{(\w+)\}/g, (whole, name: string) => shown.get(name) ?? whole)
+    return pattern.translated.replaceAll(/\{(\w+)\}/g, (whole, name: string) => shown.get(name) ?? whole)
   }
   return undefined
 }
@@ -100,13 +112,13 @@ function patternsOf(book: FindingBook): Patterns {
 /** The most specific are tried first: `found {found}` also matches sentences with a better translation. */
 function toPatterns(texts: { readonly [text: string]: string }): readonly Pattern[] {
   return Object.entries(texts)
-    .map(([text, told]): Pattern => {
+    .map(([text, translated]): Pattern => {
       const pieces = text.split(/(\{\w+\})/)
       const literals = pieces.filter((_, i) => i % 2 === 0)
       const places = pieces
         .filter((_, i) => i % 2 === 1)
         .map((place, i) => ({ name: place.slice(1, -1), isQuoted: /['`]$/.test(literals[i] ?? '') }))
-      return { literals, places, length: literals.join('').length, told }
+      return { literals, places, length: literals.join('').length, translated }
     })
     .toSorted((a, b) => b.length - a.length)
 }

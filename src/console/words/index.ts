@@ -34,13 +34,13 @@ export function speakWith(wanted: Language, known: Words): void {
 
 /** A text in the chosen language; `{name}` in it is replaced. */
 export function t(word: Word, values?: Values): string {
-  return tell(word, values)
+  return translate(word, values)
 }
 
 /** The word for a name that the gateway uses, if there is one; else the name itself. */
 export function tName(prefix: string, name: string): string {
   const word = `${prefix}.${name}`
-  return Object.hasOwn(words.value, word) ? tell(word) : name
+  return Object.hasOwn(words.value, word) ? translate(word) : name
 }
 
 /** The names that have a word with a prefix, such as all actions. */
@@ -54,7 +54,7 @@ export function wordsOf(prefix: string): readonly string[] {
  * A text by an unchecked name; without one the name itself. `{count:row|rows}` in it is the first if the value is 1,
  * and else the second.
  */
-export function tell(word: string, values: { readonly [name: string]: string | number | null } = {}): string {
+export function translate(word: string, values: { readonly [name: string]: string | number | null } = {}): string {
   return (words.value[word] ?? word).replaceAll(hole, (whole, name: string, one?: string, more?: string) =>
     one === undefined ? String(values[name] ?? whole) : ((String(values[name]) === '1' ? one : more) ?? whole),
   )

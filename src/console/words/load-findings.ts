@@ -1,30 +1,30 @@
 import { signal } from '@preact/signals'
 import type { Finding } from '../api/shapes.ts'
-import { type FindingBook, tellFinding, tellSentence, type ToldFinding } from './finding.ts'
+import { type FindingBook, translateFinding, translateSentence, type TranslatedFinding } from './finding.ts'
 import chineseAddress from './findings/zh.json?url'
 import { language } from './index.ts'
 
 const book = signal<FindingBook | null>(null)
-let isAsked = false
+let isRequested = false
 
 /** A finding in the chosen language. The gateway's is English; the words of others are fetched when they are needed. */
-export function tFinding(finding: Finding): ToldFinding {
+export function tFinding(finding: Finding): TranslatedFinding {
   const words = bookOf()
-  return words ? tellFinding(words, finding) : { message: finding.message, remedy: finding.remedy, original: null }
+  return words ? translateFinding(words, finding) : { message: finding.message, remedy: finding.remedy, original: null }
 }
 
 /** A sentence of the gateway about a configuration; one without a translation stays. */
 export function tSentence(text: string): string {
   const words = bookOf()
-  return (words && tellSentence(words, text)) ?? text
+  return (words && translateSentence(words, text)) ?? text
 }
 
 /** A finding that was stored as `FILE:LINE:COLUMN sentence`. */
 export function tPlaced(text: string): string {
   const words = bookOf()
   const [, place = '', sentence = ''] = /^(\S+:\d+:\d+) (.*)$/s.exec(text) ?? []
-  const told = words && tellSentence(words, sentence)
-  return told ? `${place} ${told}` : text
+  const translated = words && translateSentence(words, sentence)
+  return translated ? `${place} ${translated}` : text
 }
 
 /** Fetches the words before there is a finding, so that none is shown twice. */
@@ -34,9 +34,9 @@ export function wantFindingWords(): void {
 
 function bookOf(): FindingBook | null {
   if (language.value === 'en') return null
-  if (!isAsked) {
-    isAsked = true
-    fetchBook().catch(() => (isAsked = false))
+  if (!isRequested) {
+    isRequested = true
+    fetchBook().catch(() => (isRequested = false))
   }
   return book.value
 }

@@ -1,4 +1,4 @@
-import { t, tell, tName } from './index.ts'
+import { t, translate, tName } from './index.ts'
 
 /** A budget's period as the API shows it. */
 export type Period = { readonly per: string; readonly resets_on?: string | number | null }
@@ -32,7 +32,7 @@ export function periodOfWord(word: string): string {
 export function boundText(amount: string, period: Period): string {
   const { per, resets_on: day } = period
   const word = `bound.budget.${per}`
-  const known = tell(word, { amount })
+  const known = translate(word, { amount })
   return known !== word && usual.includes(day) ? known : t('bound.budget.other', { amount, period: periodText(period) })
 }
 

@@ -1,19 +1,19 @@
-import { language, t, tell } from './index.ts'
+import { language, t, translate } from './index.ts'
 
 /** Sentences that charges store as warnings, by their facts: old ones are translated, too. */
-const known: readonly (readonly [sentence: RegExp, tell: (...facts: readonly string[]) => string])[] = [
+const known: readonly (readonly [sentence: RegExp, translate: (...facts: readonly string[]) => string])[] = [
   [
     /^size (\S+) does not set the price: family \S+ returns (\S+), and .* \(([^()]+)\)$/,
-    (_asked, returned, made) => tell('mismatch.ignored', { returned: returned ?? '', made: made ?? '' }),
+    (_requested, returned, made) => translate('mismatch.ignored', { returned: returned ?? '', made: made ?? '' }),
   ],
   [
     /^size (\S+) is billed (\S+) by the requested size, but family \S+ makes no more than (\S+) of it \(([^()]+)\); size (\S+) is billed \S+$/,
-    (_asked, billed = '', made = '', returned = '', cheaper = '') =>
+    (_requested, billed = '', made = '', returned = '', cheaper = '') =>
       t('mismatch.dearer', { billed, made, pixels: pixelsOf(returned) }) + t('mismatch.cheaper', { cheaper, made }),
   ],
   [
     /^size (\S+) is billed (\S+) by the requested size, although the image that comes back is (\S+) \((\S+) by its long edge\)$/,
-    (_asked, billed = '', returned = '', made = '') => t('mismatch.other', { billed, returned, made }),
+    (_requested, billed = '', returned = '', made = '') => t('mismatch.other', { billed, returned, made }),
   ],
   [
     /^this is the price of the images; (?:what else the request used|other usage of the request) is charged as (\S+)$/,

@@ -60,8 +60,8 @@ export function tKeptRule(text: string): string {
 /** Why a charge ended: a code of the gateway, or a person's text. */
 export function tReason(reason: string): string {
   const [code = '', ...more] = reason.split(': ')
-  const told = tName('charge_reason', code)
-  return told === code ? reason : [told, ...more].join(t('colon'))
+  const translated = tName('charge_reason', code)
+  return translated === code ? reason : [translated, ...more].join(t('colon'))
 }
 
 /** The reasons of a charge, each once, with the number of its items. */

@@ -178,24 +178,24 @@ export const settingSchemas = Object.fromEntries(
 ) as { readonly [N in SettingName]: (typeof keySettings)[N]['schema'] }
 
 /** The settings that a request gives, by the members of the key; others are left out. */
-export function parseSettings(asked: { readonly [N in SettingName]?: unknown }): Partial<KeySettings> {
+export function parseSettings(given: { readonly [N in SettingName]?: unknown }): Partial<KeySettings> {
   const settings: { [member: string]: unknown } = {}
   for (const [name, { member }] of Object.entries(keySettings)) {
-    const value = asked[name as SettingName]
+    const value = given[name as SettingName]
     if (value !== undefined) settings[member] = keyMembers[member].parse(value as never)
   }
   delete settings['budgetPeriod']
-  const period = parsePeriod(asked)
+  const period = parsePeriod(given)
   if (period) settings['budgetPeriod'] = period
   return settings
 }
 
 /** The period that a request gives; null if it is no valid period, or if only its reset day is given. */
-export function parsePeriod(asked: {
+export function parsePeriod(given: {
   readonly budget_period?: unknown
   readonly budget_resets_on?: unknown
 }): BudgetPeriod | null | undefined {
-  const { budget_period: per, budget_resets_on: day } = asked
+  const { budget_period: per, budget_resets_on: day } = given
   if (per === undefined) return day === undefined || day === null ? undefined : null
   return joinPeriod(per as string, day as ResetDay | null | undefined) ?? null
 }

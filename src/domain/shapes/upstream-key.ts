@@ -50,7 +50,7 @@ export const upstreamKeyView = viewOf<KeyReport>()({
   state: computed({ type: 'string', enum: keyStates } as const, (key: KeyReport) => key.state),
   asked: computed(
     { ...truth, description: 'It is active, has a weight, and its budget has room.' },
-    (key: KeyReport) => key.isAsked,
+    (key: KeyReport) => key.isAvailable,
   ),
   reason: computed(
     { type: ['string', 'null'], enum: [...keyReasons, null], description: 'Why it is not active.' } as const,

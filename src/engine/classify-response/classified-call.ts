@@ -242,12 +242,12 @@ export class ClassifiedCall implements Call, Sink {
 
 /** Several requests count as not sold only if all were refused; otherwise another one may have been accepted. */
 function judgeAll(
-  { refusals, asked }: UpstreamSession,
+  { refusals, reachedCount }: UpstreamSession,
   upstream: Upstream,
   strike: (text: string) => string,
 ): Classification {
   const classified = refusals.map(refusal => classify(refusal, upstream.outcomes, strike))
   const [first] = classified
-  if (!first || asked > classified.length) return { class: 'unknown', key: 'none', code: first?.code ?? '' }
+  if (!first || reachedCount > classified.length) return { class: 'unknown', key: 'none', code: first?.code ?? '' }
   return classified.find(one => one.class !== 'not_sold') ?? first
 }

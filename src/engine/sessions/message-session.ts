@@ -103,14 +103,15 @@ export class MessageSession implements Timed {
     this.#isAlive = true
     const message = isBinary ? undefined : (parseObject(data) as JsonObject | undefined)
     if (!message) return this.#refuse('the message is not a JSON object in a text frame')
-    const asked = this.#format.readRequest(message)
-    if (asked.kind === 'unknown') return this.#refuse(`'${asked.name.slice(0, 64)}' is not a supported message type`)
-    if (this.#isDraining) return void this.#say(this.#format.error(fail('draining')), asked.lane)
+    const request = this.#format.readRequest(message)
+    if (request.kind === 'unknown')
+      return this.#refuse(`'${request.name.slice(0, 64)}' is not a supported message type`)
+    if (this.#isDraining) return void this.#say(this.#format.error(fail('draining')), request.lane)
     if (this.#open >= openMax) return this.#refuse(`more than ${openMax} requests are running or waiting`)
     this.#open++
-    const { lane = '' } = asked
+    const { lane = '' } = request
     const before = this.#lanes.get(lane) ?? Promise.resolve()
-    const run = before.then(() => this.#run(asked)).finally(() => this.#ended(lane, run))
+    const run = before.then(() => this.#run(request)).finally(() => this.#ended(lane, run))
     this.#lanes.set(lane, run)
   }
 
@@ -120,15 +121,15 @@ export class MessageSession implements Timed {
     if (this.#isDraining) this.drain()
   }
 
-  async #run(asked: MessageRequest): Promise<void> {
-    const { before, lane } = asked
+  async #run(request: MessageRequest): Promise<void> {
+    const { before, lane } = request
     if (this.#socket.readyState !== this.#socket.OPEN) return
     const known = before === undefined ? [] : this.#memory.find(before)
     // The upstream may know a stored response. It cannot know one that existed only on this connection.
-    if (!known && !asked.isStored) return this.#say(this.#format.error(unknownBefore(before)), lane)
-    const body = before !== undefined && known ? asked.completed(known) : asked.body
-    const items = known && [...known, ...asked.items]
-    if (asked.isWarmUp) return this.#warmUp(body, items, lane)
+    if (!known && !request.isStored) return this.#say(this.#format.error(unknownBefore(before)), lane)
+    const body = before !== undefined && known ? request.completed(known) : request.body
+    const items = known && [...known, ...request.items]
+    if (request.isWarmUp) return this.#warmUp(body, items, lane)
     const inner = this.#host.send(Buffer.from(JSON.stringify(body)))
     this.#running.add(inner)
     try {

@@ -264,7 +264,7 @@ export class Session implements Timed {
   }
 
   #forward(chunk: Buffer, asks: number): void {
-    this.#turns.asked(asks)
+    this.#turns.addAwaited(asks)
     if (!this.#toUpstream(chunk)) this.#caller.socket.pause()
     this.#isUpBetween = this.#up.isBetween
   }

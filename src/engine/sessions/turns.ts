@@ -75,9 +75,9 @@ export class Turns {
   }
 
   /** Spare turns that are needed. While a turn is running, only a client message starts another. */
-  #wanted(asked: number): number {
+  #wanted(requested: number): number {
     if (this.#options.isSecondOnly) return 0
-    const coming = this.#awaited + asked
+    const coming = this.#awaited + requested
     return Math.max(this.#open.size === 0 ? 1 : 0, this.#options.isSerial ? Math.min(1, coming) : coming)
   }
 
@@ -91,12 +91,12 @@ export class Turns {
    * @param onWait called before each wait, with the refusal
    * @throws Failure
    */
-  async cover(asked: number, onWait: (failure: Failure) => void): Promise<void> {
+  async cover(requested: number, onWait: (failure: Failure) => void): Promise<void> {
     // Let ended turns release their holds first.
     await Promise.all(this.#ending)
     await this.#dropStale(this.#spares)
     await this.#dropStale(this.#alsoUsedSpares)
-    while (!this.#isOver && this.#spares.length < this.#wanted(asked))
+    while (!this.#isOver && this.#spares.length < this.#wanted(requested))
       await this.#admit(this.#target, this.#spares, onWait)
     while (!this.#isOver && this.#alsoUsed && this.#alsoUsedSpares.length === 0)
       await this.#admit(this.#alsoUsed, this.#alsoUsedSpares, onWait)
@@ -137,7 +137,7 @@ export class Turns {
   }
 
   /** Counts forwarded messages that start turns. */
-  asked(count: number): void {
+  addAwaited(count: number): void {
     this.#awaited = this.#options.isSerial ? Math.min(1, this.#awaited + count) : this.#awaited + count
   }
 

@@ -29,7 +29,7 @@ export type AttemptHost = {
   /** At least 0, less than 1. */
   unit(): number
   /** A request is sent with a key. */
-  asked(key: VendorKey, request: string): void
+  sent(key: VendorKey, request: string): void
   /** Its outcome. */
   ended(key: VendorKey, outcome: KeyOutcome): void
   /** A refusal that was not sold. */
@@ -65,7 +65,7 @@ export class KeyAttempt {
   /** The current upstream and key. */
   key: VendorKey | undefined
   readonly #keys: AttemptHost
-  readonly #asked: AttemptFacts
+  readonly #facts: AttemptFacts
   /** The chosen keys. The only key is known without a list. */
   #tried: Set<VendorKey> | undefined
   #isOnlyTried = false
@@ -76,7 +76,7 @@ export class KeyAttempt {
   /** It is tried because no other key is left. */
   #isResort = false
   /** A usable key was used. */
-  #hasAskedOpen = false
+  #hasUsedOpen = false
   /** One of its tokens had expired; if a new one is refused too, that is classified. */
   #renewed: Set<VendorKey> | undefined
   #unable = 0
@@ -89,10 +89,10 @@ export class KeyAttempt {
   /** The failure of the last call without an answer. */
   fault: Failure | undefined
 
-  constructor(keys: AttemptHost, upstream: Upstream, asked: AttemptFacts) {
+  constructor(keys: AttemptHost, upstream: Upstream, facts: AttemptFacts) {
     this.#keys = keys
     this.upstream = upstream
-    this.#asked = asked
+    this.#facts = facts
   }
 
   /** The upstream for the next attempt, with one of its keys; undefined if none is left. */
@@ -121,7 +121,7 @@ export class KeyAttempt {
   #tries(key: VendorKey): boolean {
     const { states } = this.#keys
     if (!this.#isResort) return states.tries(key)
-    if (states.isUnproved(key, this.#asked.keyUser)) return true
+    if (states.isUnproved(key, this.#facts.keyUser)) return true
     if (!states.isResort(key)) return false
     states.resorts(key)
     return true
@@ -129,13 +129,13 @@ export class KeyAttempt {
 
   /** It is sent now. */
   sent(): void {
-    if (this.key) this.#keys.asked(this.key, this.#asked.request)
+    if (this.key) this.#keys.sent(this.key, this.#facts.request)
   }
 
   /** By weight among the usable keys; one that is due for a trial comes first, or it would never be tried. */
   #choose(): VendorKey | undefined {
     const { states, budgets } = this.#keys
-    const { model, pinned } = this.#asked
+    const { model, pinned } = this.#facts
     const open: VendorKey[] = []
     this.#isTrial = false
     this.#isResort = false
@@ -158,9 +158,9 @@ export class KeyAttempt {
       open.push(key)
     }
     if (open.length === 0) return this.#chooseShut(shut)
-    this.#hasAskedOpen = true
+    this.#hasUsedOpen = true
     if (open.length === 1) return open[0]
-    const { affinity } = this.#asked
+    const { affinity } = this.#facts
     if (affinity !== undefined) return highestOf(open, key => drawFor(affinity, key.id) ** (1 / key.weight))
     let at = this.#keys.unit() * open.reduce((sum, key) => sum + key.weight, 0)
     return open.find(key => (at -= key.weight) < 0) ?? open.at(-1)
@@ -172,9 +172,9 @@ export class KeyAttempt {
    */
   #chooseShut(shut: readonly VendorKey[]): VendorKey | undefined {
     const { states, budgets } = this.#keys
-    const isNeeded = !this.#hasAskedOpen && this.#asked.turn.isLast
+    const isNeeded = !this.#hasUsedOpen && this.#facts.turn.isLast
     const isTried = (key: VendorKey): boolean =>
-      states.isUnproved(key, this.#asked.keyUser) || (isNeeded && states.isResort(key))
+      states.isUnproved(key, this.#facts.keyUser) || (isNeeded && states.isResort(key))
     const key = shut.find(one => budgets.hasRoom(one) && isTried(one))
     this.#isTrial = key !== undefined
     this.#isResort = key !== undefined
@@ -186,14 +186,14 @@ export class KeyAttempt {
     if (this.#isOnlyTried) return undefined
     this.#isOnlyTried = true
     const { states } = this.#keys
-    const admission = states.admission(key, this.#asked.model)
+    const admission = states.admission(key, this.#facts.model)
     this.#isTrial =
       admission.kind === 'trial'
         ? states.tries(key)
-        : admission.kind === 'shut' && states.isUnproved(key, this.#asked.keyUser)
+        : admission.kind === 'shut' && states.isUnproved(key, this.#facts.keyUser)
     const isBarred = admission.kind === 'shut' && admission.reason === 'operator'
-    const isAsked = admission.kind === 'open' || this.#isTrial || (!isBarred && this.#asked.turn.isLast)
-    if (!isAsked) return undefined
+    const isUsable = admission.kind === 'open' || this.#isTrial || (!isBarred && this.#facts.turn.isLast)
+    if (!isUsable) return undefined
     this.key = key
     return key.upstream
   }
@@ -205,7 +205,7 @@ export class KeyAttempt {
   /** Reserves what the request needs of the key's limits; false if one of them is full. */
   #take(key: VendorKey): Awaitable<boolean> {
     const { counters } = this.#keys
-    const demands = demandsOf(key, this.#asked.tokens)
+    const demands = demandsOf(key, this.#facts.tokens)
     if (!counters || demands.length === 0) return true
     return andThen(counters.take(demands, 'local'), taken => this.#keep(taken))
   }
@@ -243,12 +243,12 @@ export class KeyAttempt {
     this.last = classification
     this.fault = undefined
     if (classification.class === 'unknown') return this.#doubt()
-    this.#keys.wasted(key, classification, this.#asked.keyUser)
+    this.#keys.wasted(key, classification, this.#facts.keyUser)
     if (classification.key === 'model')
       this.#modelRefused = [...(this.#modelRefused ?? []), { key, code: classification.code }]
     if (classification.key === 'none') this.#unable++
     // The state of a cooling key has the time.
-    if (classification.key === 'cooling' && this.#keys.states.admission(key, this.#asked.model).kind !== 'shut')
+    if (classification.key === 'cooling' && this.#keys.states.admission(key, this.#facts.model).kind !== 'shut')
       this.#waitsFor(classification.retryAfterMs ?? soonMs)
     return 'next_key'
   }
@@ -261,10 +261,10 @@ export class KeyAttempt {
   }
 
   succeeded(): void {
-    const { model } = this.#asked
+    const { model } = this.#facts
     if (!this.key) return
     this.#keys.ended(this.key, 'answered')
-    this.#keys.states.succeeded(this.key, model, this.#isTrial, this.#asked.tokens?.estimate)
+    this.#keys.states.succeeded(this.key, model, this.#isTrial, this.#facts.tokens?.estimate)
     // One of them: the next request tries the next.
     const [refused] = this.#modelRefused ?? []
     if (refused) this.#keys.states.modelRefused(refused.key, model, refused.code)
@@ -285,7 +285,7 @@ export class KeyAttempt {
   get failure(): Failure {
     if (this.fault) return this.fault
     for (const key of this.#chosen) {
-      const admission = this.#keys.states.admission(key, this.#asked.model)
+      const admission = this.#keys.states.admission(key, this.#facts.model)
       const isLimited = admission.kind === 'shut' && admission.reason === 'limited'
       if (isLimited && admission.waitMs !== null) this.#waitsFor(admission.waitMs)
     }

@@ -50,7 +50,7 @@ export class VendorKeys implements AttemptHost {
     return this.#parts.random.unit()
   }
 
-  asked(key: VendorKey, request: string): void {
+  sent(key: VendorKey, request: string): void {
     this.#countsOf(key).requests++
     this.budgets.asks(request, key)
   }
@@ -103,7 +103,7 @@ export class VendorKeys implements AttemptHost {
       name,
       hint,
       state,
-      isAsked: state === 'active' && weight > 0 && this.budgets.hasRoom(key),
+      isAvailable: state === 'active' && weight > 0 && this.budgets.hasRoom(key),
       reason,
       code: byPerson ? null : code,
       note: byPerson ? code : null,

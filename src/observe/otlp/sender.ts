@@ -13,7 +13,7 @@ export class Sender {
   readonly #headers: { readonly [name: string]: string }
   readonly #log: Log
   readonly #clock: Clock
-  readonly #said: OnceAMinute
+  readonly #logged: OnceAMinute
 
   constructor(
     endpoint: string,
@@ -21,7 +21,7 @@ export class Sender {
     { clock, log }: { readonly clock: Clock; readonly log: Log },
   ) {
     this.#clock = clock
-    this.#said = new OnceAMinute(clock)
+    this.#logged = new OnceAMinute(clock)
     this.#endpoint = endpoint.replace(/\/$/, '')
     this.#headers = headers
     this.#log = log
@@ -53,6 +53,6 @@ export class Sender {
 
   #failed(signal: string, reason: string): void {
     this.failures++
-    if (this.#said.count(signal) > 0) this.#log.warn({ signal, reason }, 'telemetry could not be sent')
+    if (this.#logged.count(signal) > 0) this.#log.warn({ signal, reason }, 'telemetry could not be sent')
   }
 }

@@ -86,7 +86,7 @@ export class Tracer {
         'tollgate.outcome': row.outcome,
       },
     })
-    const asked = trace.attempts.map((attempt, i) =>
+    const attemptSpans = trace.attempts.map((attempt, i) =>
       toSpan(trace, {
         spanId: attempt.spanId,
         parentSpanId: trace.spanId,
@@ -104,7 +104,7 @@ export class Tracer {
         },
       }),
     )
-    return [own, ...asked]
+    return [own, ...attemptSpans]
   }
 
   /** What the operator wants to see of the client and the bill. */

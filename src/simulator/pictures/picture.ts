@@ -27,9 +27,9 @@ export const mediaTypes: { readonly [format in PictureFormat]: string } = {
 }
 
 /** The look of a picture follows from the request: 64 hex characters. */
-export function seedOf(...asked: readonly (string | number | Uint8Array)[]): string {
+export function seedOf(...parts: readonly (string | number | Uint8Array)[]): string {
   const hash = createHash('sha256')
-  for (const part of asked) {
+  for (const part of parts) {
     const bytes = part instanceof Uint8Array ? part : Buffer.from(String(part))
     hash.update(`${bytes.length}:`).update(bytes)
   }

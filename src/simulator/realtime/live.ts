@@ -4,7 +4,7 @@ import { writeProse } from '../text/prose.ts'
 import { soundOf } from '../text/sound.ts'
 
 /** 16 kHz 16-bit PCM from the client, 24 kHz to it. A second of input is 32 tokens, of output 25. */
-const heardBytesPerToken = 32_000 / 32
+const inputBytesPerToken = 32_000 / 32
 const spokenBytesPerToken = 48_000 / 25
 /** Audio bytes after which the simulated voice detection ends an utterance. */
 const utteranceBytes = 32_000
@@ -68,7 +68,7 @@ export class LiveSession {
     const response = member(message, 'toolResponse')
     if (content !== undefined) this.#read(content)
     else if (input !== undefined) this.#hear(input)
-    else if (response !== undefined) this.#told(response)
+    else if (response !== undefined) this.#addToolResponse(response)
     else this.#wire.close(1007, 'The message has no known member.')
   }
 
@@ -110,7 +110,7 @@ export class LiveSession {
     if (typeof data === 'string') this.#sound += Buffer.byteLength(data, 'base64')
     const ends = member(input, 'audioStreamEnd') === true || member(input, 'activityEnd') !== undefined
     if (this.#sound === 0 || (!ends && this.#sound < utteranceBytes)) return
-    this.#context.audio += Math.ceil(this.#sound / heardBytesPerToken)
+    this.#context.audio += Math.ceil(this.#sound / inputBytesPerToken)
     this.#prompt = `${Math.round(this.#sound / 3_200) / 10} seconds of sound`
     this.#sound = 0
     if (member(this.#setup, 'inputAudioTranscription') !== undefined)
@@ -118,7 +118,7 @@ export class LiveSession {
     void this.#answer()
   }
 
-  #told(response: unknown): void {
+  #addToolResponse(response: unknown): void {
     this.#add(JSON.stringify(member(response, 'functionResponses') ?? []))
     this.#prompt = 'The tool has answered.'
     void this.#answer()
@@ -127,9 +127,9 @@ export class LiveSession {
   async #answer(): Promise<void> {
     this.#interrupt()
     const marks = readMarks(this.#prompt)
-    const asked = this.#prompt
+    const prompt = this.#prompt
     this.#prompt = ''
-    const tool = asked.includes('[[call ') && marks.calls[0]
+    const tool = prompt.includes('[[call ') && marks.calls[0]
     if (tool) return this.#call(tool.name, tool.input)
     const speaking: Speaking = { text: 0, audio: 0, isOver: false }
     this.#speaking = speaking
@@ -178,14 +178,14 @@ export class LiveSession {
   }
 
   #usage({ text, audio }: Speaking): object {
-    const { text: heardText, audio: heardAudio } = this.#context
+    const { text: inputText, audio: inputAudio } = this.#context
     return {
-      promptTokenCount: heardText + heardAudio,
+      promptTokenCount: inputText + inputAudio,
       responseTokenCount: text + audio,
-      totalTokenCount: heardText + heardAudio + text + audio,
+      totalTokenCount: inputText + inputAudio + text + audio,
       promptTokensDetails: [
-        { modality: 'TEXT', tokenCount: heardText },
-        { modality: 'AUDIO', tokenCount: heardAudio },
+        { modality: 'TEXT', tokenCount: inputText },
+        { modality: 'AUDIO', tokenCount: inputAudio },
       ],
       responseTokensDetails: [
         { modality: 'TEXT', tokenCount: text },

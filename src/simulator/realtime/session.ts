@@ -6,7 +6,7 @@ import { type UserInput, readItem, type Settings, updateSettings } from './setti
 
 /** 24 kHz 16-bit PCM. An audio token is 1/10 s of input or 1/20 s of output. */
 const bytesPerSecond = 48_000
-const heardTokensPerSecond = 10
+const inputTokensPerSecond = 10
 const spokenTokensPerSecond = 20
 /** Audio bytes after which the simulated voice detection ends an utterance. */
 const utteranceBytes = bytesPerSecond
@@ -98,7 +98,7 @@ export class SimulatedSession {
     const item = { id: `item_${short()}`, object: 'realtime.item', type: 'message', role: 'user', status: 'completed' }
     this.#prompt = text
     this.#context.text += tokensOf(text)
-    this.#context.audio += secondsOf(audioBytes) * heardTokensPerSecond
+    this.#context.audio += secondsOf(audioBytes) * inputTokensPerSecond
     for (const type of ['conversation.item.added', 'conversation.item.done'])
       this.#send({ type, previous_item_id: null, item: { ...item, content: [{ type: 'input_text', text }] } })
   }
@@ -119,7 +119,7 @@ export class SimulatedSession {
     const id = `item_${short()}`
     const seconds = secondsOf(bytes)
     this.#prompt = `${seconds} seconds of sound`
-    this.#context.audio += Math.ceil(seconds * heardTokensPerSecond)
+    this.#context.audio += Math.ceil(seconds * inputTokensPerSecond)
     this.#send({ type: 'input_audio_buffer.committed', previous_item_id: null, item_id: id })
     const { transcription } = this.#settings
     if (transcription === undefined) return
@@ -173,13 +173,13 @@ export class SimulatedSession {
   }
 
   #response({ id, text, audio, isOver }: Speaking, status: string): object {
-    const { text: heardText, audio: heardAudio, cached } = this.#context
-    const input = heardText + heardAudio
+    const { text: inputText, audio: inputAudio, cached } = this.#context
+    const input = inputText + inputAudio
     const usage = {
       total_tokens: input + text + audio,
       input_tokens: input,
       output_tokens: text + audio,
-      input_token_details: { text_tokens: heardText, audio_tokens: heardAudio, image_tokens: 0, cached_tokens: cached },
+      input_token_details: { text_tokens: inputText, audio_tokens: inputAudio, image_tokens: 0, cached_tokens: cached },
       output_token_details: { text_tokens: text, audio_tokens: audio },
     }
     return { id, object: 'realtime.response', status, output: [], ...(isOver && { usage }) }

@@ -12,12 +12,12 @@ export type Settings = {
 export type UserInput = { readonly text: string; readonly audioBytes: number }
 
 /** Applies the settings in a message; others stay unchanged. */
-export function updateSettings(before: Settings, said: unknown): Settings {
-  const modalities = member(said, 'output_modalities') ?? member(said, 'modalities')
-  const input = member(member(said, 'audio'), 'input')
+export function updateSettings(before: Settings, message: unknown): Settings {
+  const modalities = member(message, 'output_modalities') ?? member(message, 'modalities')
+  const input = member(member(message, 'audio'), 'input')
   const transcription = member(input, 'transcription')
   const detection = member(input, 'turn_detection')
-  const longest = member(said, 'max_output_tokens')
+  const longest = member(message, 'max_output_tokens')
   return {
     modalities: Array.isArray(modalities) ? modalities.map(String) : before.modalities,
     transcription: transcription === undefined ? before.transcription : textOf(member(transcription, 'model')),

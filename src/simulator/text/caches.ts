@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { answerJson } from '../answer.ts'
-import { type Fields, readFields, readRequired } from '../asked.ts'
+import { type Fields, readFields, readRequired } from '../request-fields.ts'
 import { fail } from '../errors.ts'
 import type { Call, Handler, SimulatedUpstream } from '../upstream.ts'
 import { findKept, forget, type Kept, keep } from './kept.ts'

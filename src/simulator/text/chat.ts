@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Fields, readFields, readFlag, readInteger, readRequired } from '../asked.ts'
+import { type Fields, readFields, readFlag, readInteger, readRequired } from '../request-fields.ts'
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { inputPartsOf } from './input-parts.ts'
@@ -31,8 +31,8 @@ function rehearseChat(call: Call): Rehearsed {
     system_fingerprint: 'fp_simulated',
   }
   if (readFlag(fields, 'stream')) {
-    const asked = shapeOf(fields.get('stream_options'))['include_usage'] === true
-    return { marks, script: scriptEvents(writeChunks(one, choices, asked ? usage : undefined)) }
+    const includesUsage = shapeOf(fields.get('stream_options'))['include_usage'] === true
+    return { marks, script: scriptEvents(writeChunks(one, choices, includesUsage ? usage : undefined)) }
   }
   if (fields.has('stream_options')) {
     const params = { name: 'stream_options', found: '…', expected: 'none unless stream is true' }
@@ -66,8 +66,8 @@ function callOf(fields: Fields, marks: Marks): ToolCall | undefined {
 function usageOf(messages: readonly unknown[], choices: readonly Choice[], marks: Marks): object {
   const prompt = countWords(textOf(messages))
   const { cached, written, audio } = inputPartsOf(prompt, marks)
-  const said = choices.reduce((sum, { prose, call }) => sum + prose.words.length + (call ? wordsOf(call) : 0), 0)
-  const completion = said + marks.reasoningTokens
+  const words = choices.reduce((sum, { prose, call }) => sum + prose.words.length + (call ? wordsOf(call) : 0), 0)
+  const completion = words + marks.reasoningTokens
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,

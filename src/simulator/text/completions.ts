@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFields, readFlag, readInteger } from '../asked.ts'
+import { readFields, readFlag, readInteger } from '../request-fields.ts'
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { readMarks } from './marks.ts'
@@ -13,9 +13,9 @@ export const completions = perform(openaiStyle, rehearse)
 
 function rehearse(call: Call): Rehearsed {
   const fields = readFields(call)
-  const asked = fields.get('prompt')
-  const prompts = (Array.isArray(asked) ? asked : [asked]).map(String)
-  if (asked === undefined) throw fail('missing_required_parameter', { name: 'prompt' }, { param: 'prompt' })
+  const prompt = fields.get('prompt')
+  const prompts = (Array.isArray(prompt) ? prompt : [prompt]).map(String)
+  if (prompt === undefined) throw fail('missing_required_parameter', { name: 'prompt' }, { param: 'prompt' })
   const marks = readMarks(prompts.at(-1) ?? '')
   const wordsMax = readInteger(fields, 'max_tokens', { min: 1, max: 999_999_999, otherwise: 16 })
   const written = prompts.map((_, i) => writeProse(marks, i, wordsMax))

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFields, readInteger, readRequired } from '../asked.ts'
+import { readFields, readInteger, readRequired } from '../request-fields.ts'
 import type { Call } from '../upstream.ts'
 import { readMarks } from './marks.ts'
 import { perform, type Rehearsed, scriptJson } from './perform.ts'

@@ -1,4 +1,4 @@
-import { readChoice, readFields, readInteger, readRequired } from '../asked.ts'
+import { readChoice, readFields, readInteger, readRequired } from '../request-fields.ts'
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { readMarks } from './marks.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Fields, readFields } from '../asked.ts'
+import { type Fields, readFields } from '../request-fields.ts'
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { inputPartsOf } from './input-parts.ts'
@@ -26,9 +26,9 @@ export const generateMethods = {
     const fields = readNamed(call)
     // The contents are at the top, or in a whole request to be counted.
     const request = shapeOf(fields.get('generateContentRequest'))
-    const asked = fields.has('contents') ? fields : new Map(Object.entries(request))
-    const contents = readList(asked, 'contents')
-    const totalTokens = countInput(asked, contents)
+    const input = fields.has('contents') ? fields : new Map(Object.entries(request))
+    const contents = readList(input, 'contents')
+    const totalTokens = countInput(input, contents)
     const promptTokensDetails = [{ modality: 'TEXT', tokenCount: totalTokens }]
     return { marks: readMarks(textOf(contents.at(-1))), script: scriptJson({ totalTokens, promptTokensDetails }) }
   }),
@@ -86,16 +86,16 @@ function rehearse(call: Call): { marks: Marks; chunks: readonly Chunk[]; whole: 
   const answers = Array.from({ length: Math.min(count, 8) }, (_, index) => say(config, marks, index, wordsMax))
   const prompt = countInput(fields, contents)
   const id = randomUUID()
-  let said = 0
+  let output = 0
   const chunks: Chunk[] = []
   for (const [index, prose] of answers.entries()) {
     const parts: readonly object[] = tool ? [partOf(tool)] : prose.words.map(text => ({ text }))
     for (const [i, part] of parts.entries()) {
       const last = i === parts.length - 1
-      said += tool ? 1 + countWords(JSON.stringify(tool.input)) : 1
+      output += tool ? 1 + countWords(JSON.stringify(tool.input)) : 1
       chunks.push({
         part: { candidates: [candidate(index, last ? trim(part) : part, last ? endOf(prose, marks) : {})] },
-        tail: tailOf(call, prompt, said, marks, id),
+        tail: tailOf(call, prompt, output, marks, id),
       })
     }
   }
@@ -113,15 +113,15 @@ function say(config: Shape, marks: Marks, index: number, wordsMax: number | unde
   return type === 'application/json' ? writeJson(schema, marks, wordsMax) : writeProse(marks, index, wordsMax)
 }
 
-function tailOf({ params }: Call, prompt: number, said: number, marks: Marks, id: string): object {
+function tailOf({ params }: Call, prompt: number, output: number, marks: Marks, id: string): object {
   const { cached, audio } = inputPartsOf(prompt, marks)
   const thoughts = marks.reasoningTokens
   return {
     usageMetadata: {
       promptTokenCount: prompt,
-      candidatesTokenCount: said,
+      candidatesTokenCount: output,
       ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
-      totalTokenCount: prompt + said + thoughts,
+      totalTokenCount: prompt + output + thoughts,
       ...(cached > 0 && { cachedContentTokenCount: cached }),
       promptTokensDetails: [
         { modality: 'TEXT', tokenCount: prompt - audio },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Fields, readFields, readFlag, readInteger, readRequired } from '../asked.ts'
+import { type Fields, readFields, readFlag, readInteger, readRequired } from '../request-fields.ts'
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { inputPartsOf } from './input-parts.ts'
@@ -31,8 +31,8 @@ function rehearseMessage(call: Call): Rehearsed {
   const prose = format ? writeJson(format['schema'], marks, wordsMax) : writeProse(marks, 0, wordsMax)
   const input = countInput(fields, list)
   const read = readTokens(input, marks)
-  const said = tool ? 1 + countWords(JSON.stringify(tool.input)) : prose.words.length
-  const output = said + marks.reasoningTokens
+  const words = tool ? 1 + countWords(JSON.stringify(tool.input)) : prose.words.length
+  const output = words + marks.reasoningTokens
   const open = {
     id: `msg_${randomUUID().replaceAll('-', '')}`,
     type: 'message',

@@ -1,4 +1,4 @@
-import { readFields, readRequired } from '../asked.ts'
+import { readFields, readRequired } from '../request-fields.ts'
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { readMarks } from './marks.ts'

@@ -25,8 +25,8 @@ export function writeJson(schema: unknown, { text }: Marks, wordsMax: number | u
 /** A text that is not written but given, such as JSON, in the pieces of a stream. */
 export function splitProse(text: string, wordsMax: number | undefined): Prose {
   const words: readonly string[] = text.match(/\S+\s*/g) ?? []
-  const said = wordsMax === undefined ? words : words.slice(0, wordsMax)
-  return { words: said, text: said.join('').trimEnd(), truncated: said.length < words.length }
+  const kept = wordsMax === undefined ? words : words.slice(0, wordsMax)
+  return { words: kept, text: kept.join('').trimEnd(), truncated: kept.length < words.length }
 }
 
 function stretch(text: string, count: number | undefined): string {

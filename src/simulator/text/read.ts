@@ -1,4 +1,4 @@
-import type { Fields } from '../asked.ts'
+import type { Fields } from '../request-fields.ts'
 import { fail } from '../errors.ts'
 import { type Members as Shape, membersOf as shapeOf } from '../../util/index.ts'
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFields, readFlag, readInteger, readRequired } from '../asked.ts'
+import { readFields, readFlag, readInteger, readRequired } from '../request-fields.ts'
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { readMarks } from './marks.ts'

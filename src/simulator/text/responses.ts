@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Fields, readFields, readFlag, readInteger, readRequired } from '../asked.ts'
+import { type Fields, readFields, readFlag, readInteger, readRequired } from '../request-fields.ts'
 import { fail } from '../errors.ts'
 import { seedOf } from '../pictures/picture.ts'
 import { alphaSize } from '../sizes.ts'

@@ -27,8 +27,8 @@ export function sampleOf(schema: unknown, text: string): unknown {
   return sample(schema, { root: schema, text, depth: 0, budget: { left: budgetMax } })
 }
 
-function sample(asked: unknown, place: Place): unknown {
-  const schema = resolve(asked, place)
+function sample(given: unknown, place: Place): unknown {
+  const schema = resolve(given, place)
   if ('const' in schema) return schema['const']
   const [choice] = listOf(schema['enum'])
   if (choice !== undefined) return choice
@@ -41,8 +41,8 @@ function sample(asked: unknown, place: Place): unknown {
 }
 
 /** The schema that is meant: the target of a reference, of several the first that ends, of all of them their sum. */
-function resolve(asked: unknown, place: Place, steps = 0): Shape {
-  const schema = shapeOf(asked)
+function resolve(given: unknown, place: Place, steps = 0): Shape {
+  const schema = shapeOf(given)
   if (steps > depthMax || place.budget.left-- <= 0) return {}
   const { $ref, allOf, anyOf, oneOf, ...own } = schema
   if (typeof $ref === 'string') return { ...resolve(find(place.root, $ref), place, steps + 1), ...own }

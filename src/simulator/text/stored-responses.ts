@@ -1,7 +1,7 @@
 import { answerJson } from '../answer.ts'
 import { fail } from '../errors.ts'
 import type { Call, Handler, SimulatedUpstream } from '../upstream.ts'
-import { readFields } from '../asked.ts'
+import { readFields } from '../request-fields.ts'
 import { findKept, forget, type Kept, keep } from './kept.ts'
 import { writeNamedRecord } from './perform.ts'
 import { countWords, shapeOf, textOf } from './read.ts'

@@ -1,4 +1,4 @@
-import { type Fields, readChoice, readFlag, readRequired, readText } from '../asked.ts'
+import { type Fields, readChoice, readFlag, readRequired, readText } from '../request-fields.ts'
 import { fail } from '../errors.ts'
 import { readForm } from '../read-form.ts'
 import type { Call } from '../upstream.ts'

@@ -16,9 +16,9 @@ export function vectorOf(text: string, dimensions: number): readonly number[] {
 
 /** The share of the query's words that the document has, from 0 to 1. */
 export function overlap(query: string, document: string): number {
-  const asked = new Set(wordsOf(query))
+  const queryWords = new Set(wordsOf(query))
   const had = new Set(wordsOf(document))
-  return asked.size === 0 ? 0 : asked.intersection(had).size / asked.size
+  return queryWords.size === 0 ? 0 : queryWords.intersection(had).size / queryWords.size
 }
 
 function wordsOf(text: string): readonly string[] {

@@ -1,4 +1,4 @@
-import { readFields, readRequired, readText } from '../asked.ts'
+import { readFields, readRequired, readText } from '../request-fields.ts'
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { readMarks } from './marks.ts'
@@ -20,9 +20,9 @@ function rehearse(call: Call): Rehearsed {
   if (!voiceId.test(id)) throw fail('object_unknown', { what: `A voice with the voice_id ${id} was` })
   const fields = readFields(call)
   const marks = readMarks(readRequired(fields, 'text'))
-  const asked = call.query.get('output_format') ?? 'mp3_44100_128'
-  const format = (['mp3', 'wav', 'pcm'] as const).find(name => asked.startsWith(`${name}_`))
-  if (!format) throw fail('invalid_value', { name: 'output_format', found: asked, expected: 'mp3, wav and pcm' })
+  const requested = call.query.get('output_format') ?? 'mp3_44100_128'
+  const format = (['mp3', 'wav', 'pcm'] as const).find(name => requested.startsWith(`${name}_`))
+  if (!format) throw fail('invalid_value', { name: 'output_format', found: requested, expected: 'mp3, wav and pcm' })
   const pieces = cut(soundOf(format satisfies SoundFormat, countWords(marks.text)))
   return { marks, script: { type: soundTypes[format], stream: false, pieces } }
 }

@@ -116,7 +116,7 @@ type ReadRequest = {
   readonly sketches: readonly Sketch[]
 }
 
-async function readAsked(request: VendorRequest): Promise<ReadRequest> {
+async function readRequest(request: VendorRequest): Promise<ReadRequest> {
   const name = request.params['model'] ?? ''
   const model = Object.hasOwn(models, name) ? models[name] : undefined
   if (!model) throw new Problem('not_found', `Application '${name}' not found`)
@@ -142,21 +142,21 @@ async function readAsked(request: VendorRequest): Promise<ReadRequest> {
 }
 
 function pixelsOf(read: { image_size?: string | Pixels; aspect_ratio?: string; resolution?: string }): Pixels {
-  const { image_size: asked = 'landscape_4_3', aspect_ratio: ratio, resolution } = read
+  const { image_size: size = 'landscape_4_3', aspect_ratio: ratio, resolution } = read
   if (ratio !== undefined || resolution !== undefined) {
     const factor = Number((resolution ?? '1K').slice(0, -1))
     return shapeAt(ratio === undefined || ratio === 'auto' ? '1:1' : ratio, (1024 * factor) ** 2, 16)
   }
-  if (typeof asked !== 'string') return asked
-  const [width = 1024, height = 768] = presets[asked] ?? []
+  if (typeof size !== 'string') return size
+  const [width = 1024, height = 768] = presets[size] ?? []
   return { width, height }
 }
 
 async function run(request: VendorRequest): Promise<Played> {
-  const asked = await readAsked(request)
-  refuseIfDemanded(asked.order)
-  for (const sketch of asked.sketches) asked.order.make(sketch)
-  return asked.order.answer(await resultOf(asked))
+  const read = await readRequest(request)
+  refuseIfDemanded(read.order)
+  for (const sketch of read.sketches) read.order.make(sketch)
+  return read.order.answer(await resultOf(read))
 }
 
 function refuseIfDemanded({ demands }: Order): void {
@@ -167,32 +167,32 @@ function refuseIfDemanded({ demands }: Order): void {
 
 async function resultOf({ order, model, inline, sketches }: ReadRequest): Promise<object> {
   const shown = sketches.filter(({ failed }) => !failed)
-  const told = 'resolution' in model.fields
+  const hasResolution = 'resolution' in model.fields
   const images = await eachOf(shown, async sketch => ({
     url: inline ? await sketch.dataUrl() : sketch.link(),
     content_type: sketch.mime,
     file_name: `${sketch.index}.${sketch.format}`,
     file_size: (await sketch.bytes()).length,
-    width: told ? null : sketch.width,
-    height: told ? null : sketch.height,
+    width: hasResolution ? null : sketch.width,
+    height: hasResolution ? null : sketch.height,
   }))
   if (model.single) return { image: images[0] }
-  if (told) return { images, description: '' }
+  if (hasResolution) return { images, description: '' }
   const flagged = images.map(() => order.demands.has('moderated'))
   return { images, timings: { inference: 0.1 }, seed: 42, has_nsfw_concepts: flagged, prompt: order.demands.prompt }
 }
 
-type Queued = { readonly app: string; readonly asked: ReadRequest }
+type Queued = { readonly app: string; readonly read: ReadRequest }
 
 async function submit(request: VendorRequest): Promise<Played> {
-  const asked = await readAsked(request)
+  const read = await readRequest(request)
   const app = (request.params['model'] ?? '').split('/').slice(0, 2).join('/')
-  const job = asked.order.open({ app, asked }, asked.sketches, request.id)
-  return asked.order.answer({ status: 'IN_QUEUE', ...urlsOf(job), queue_position: 0 })
+  const job = read.order.open({ app, read }, read.sketches, request.id)
+  return read.order.answer({ status: 'IN_QUEUE', ...urlsOf(job), queue_position: 0 })
 }
 
-function urlsOf({ id, about: { app, asked } }: Job<Queued>): object {
-  const at = `${asked.order.pollUrl}/${app}/requests/${id}`
+function urlsOf({ id, about: { app, read } }: Job<Queued>): object {
+  const at = `${read.order.pollUrl}/${app}/requests/${id}`
   return { request_id: id, response_url: at, status_url: `${at}/status`, cancel_url: `${at}/cancel` }
 }
 
@@ -208,14 +208,14 @@ function status(request: VendorRequest): Played {
   const job = findJob(request)
   const state = job.poll()
   if (state === 'expired') throw new Problem('not_found', 'Request not found')
-  const told = urlsOf(job)
-  if (state === 'waiting') return answerJson(202, { status: 'IN_QUEUE', ...told, queue_position: 0 })
-  if (state === 'running') return answerJson(202, { status: 'IN_PROGRESS', ...told, logs: null })
+  const urls = urlsOf(job)
+  if (state === 'waiting') return answerJson(202, { status: 'IN_QUEUE', ...urls, queue_position: 0 })
+  if (state === 'running') return answerJson(202, { status: 'IN_PROGRESS', ...urls, logs: null })
   const failed = state === 'failed' && { error: 'The worker failed.', error_type: 'internal_error' }
   const flagged = state === 'refused' && { error: 'The prompt was flagged.', error_type: 'content_policy_violation' }
   return answerJson(200, {
     status: 'COMPLETED',
-    ...told,
+    ...urls,
     logs: null,
     metrics: { inference_time: 0.1 },
     ...failed,
@@ -230,8 +230,8 @@ async function response(request: VendorRequest): Promise<Played> {
     throw new Problem('not_found', 'Request is still in progress', { status: 400 })
   if (state === 'failed' || state === 'canceled') throw new Problem('broken', 'The worker failed.')
   if (state === 'expired') throw new Problem('not_found', 'Request not found')
-  refuseIfDemanded(job.about.asked.order)
-  return answerJson(200, await resultOf(job.about.asked))
+  refuseIfDemanded(job.about.read.order)
+  return answerJson(200, await resultOf(job.about.read))
 }
 
 function cancel(request: VendorRequest): Played {

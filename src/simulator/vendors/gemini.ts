@@ -108,7 +108,7 @@ type ReadRequest = {
   readonly tokens: number
 }
 
-async function readAsked(request: VendorRequest, streamed: boolean): Promise<ReadRequest> {
+async function readRequest(request: VendorRequest, streamed: boolean): Promise<ReadRequest> {
   const name = request.params['model'] ?? ''
   const read = readJson({ headers: request.headers, body: camelBody(request.body) }, schema)
   const config = read.generationConfig
@@ -135,31 +135,31 @@ async function readAsked(request: VendorRequest, streamed: boolean): Promise<Rea
 }
 
 async function generate(request: VendorRequest): Promise<Played> {
-  const asked = await readAsked(request, false)
-  return asked.order.answer(await wholeAnswer(request, asked))
+  const read = await readRequest(request, false)
+  return read.order.answer(await wholeAnswer(request, read))
 }
 
-async function wholeAnswer(request: VendorRequest, asked: ReadRequest): Promise<object> {
+async function wholeAnswer(request: VendorRequest, read: ReadRequest): Promise<object> {
   const parts: object[] = []
-  for (const make of partsOf(asked)) parts.push(await make())
-  return chunkOf(request, asked, parts, finishOf(asked.order), asked.sketches.length)
+  for (const make of partsOf(read)) parts.push(await make())
+  return chunkOf(request, read, parts, finishOf(read.order), read.sketches.length)
 }
 
 async function stream(request: VendorRequest): Promise<Played> {
-  const asked = await readAsked(request, true)
-  const makers = partsOf(asked)
-  if (request.query.get('alt') !== 'sse') return asked.order.answer([await wholeAnswer(request, asked)])
-  const records = makers.map(make => async () => record(chunkOf(request, asked, [await make()], undefined, 0)))
-  const last = () => record(chunkOf(request, asked, [], finishOf(asked.order), asked.sketches.length))
+  const read = await readRequest(request, true)
+  const makers = partsOf(read)
+  if (request.query.get('alt') !== 'sse') return read.order.answer([await wholeAnswer(request, read)])
+  const records = makers.map(make => async () => record(chunkOf(request, read, [await make()], undefined, 0)))
+  const last = () => record(chunkOf(request, read, [], finishOf(read.order), read.sketches.length))
   const broken = record(errorOf({ status: 503, code: 'UNAVAILABLE', message: 'The model is overloaded.' }))
-  return asked.order.events([...records, last], broken)
+  return read.order.events([...records, last], broken)
 }
 
 /** The parts of the answer, each made when it is its turn. */
 function partsOf({ order, words, sketches }: ReadRequest): readonly (() => Promise<object>)[] {
   const { demands } = order
   if (demands.has('refused') || demands.has('moderated')) return []
-  const say = (said: string) => async () => ({ text: said })
+  const say = (text: string) => async () => ({ text })
   if (demands.has('words-only')) return [say('I would rather talk about it.')]
   const thoughts = Array.from({ length: demands.numbers('thoughts')?.[0] ?? 0 }, (_, i) => {
     const thought = order.extra(sketches[0] ?? { width: 1024, height: 1024, format: 'png' }, i)

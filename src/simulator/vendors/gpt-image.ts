@@ -106,8 +106,8 @@ async function draw(
 const older = ['1024x1024', '1536x1024', '1024x1536']
 
 function pixelsOf(model: string, size: string): Pixels {
-  const asked = size === 'auto' ? '1024x1536' : size
-  const pixels = parseSize(asked)
+  const requested = size === 'auto' ? '1024x1536' : size
+  const pixels = parseSize(requested)
   const { width, height } = pixels ?? { width: 0, height: 0 }
   const free = !/^(?:gpt-image-1|chatgpt-image)/.test(model)
   const fits =
@@ -115,7 +115,7 @@ function pixelsOf(model: string, size: string): Pixels {
     height % 16 === 0 &&
     width * height <= 3840 * 2160 &&
     Math.max(width, height) <= 3 * Math.min(width, height)
-  if (pixels && (older.includes(asked) || (free && fits && width > 0))) return pixels
+  if (pixels && (older.includes(requested) || (free && fits && width > 0))) return pixels
   const expected = free ? 'WxH of multiples of 16, up to 3840x2160, and auto' : `${older.join(', ')} and auto`
   throw new Problem('invalid_value', `Invalid size '${size}'. Supported are ${expected}.`, { field: 'size' })
 }
@@ -156,8 +156,8 @@ function streamed(
     async () => {
       order.make(sketch)
       // Of the one picture, without the details of its output.
-      const { output_tokens_details: _, ...told } = usage(1) as { output_tokens_details: unknown }
-      return eventOf(`${verb}.completed`, sketch, { usage: told })
+      const { output_tokens_details: _, ...reported } = usage(1) as { output_tokens_details: unknown }
+      return eventOf(`${verb}.completed`, sketch, { usage: reported })
     },
   ])
   const error = { type: 'server_error', code: 'server_error', message: 'The server had an error.', param: null }

@@ -50,7 +50,7 @@ export class Entry {
     return this.#ticks
   }
 
-  told(): Made {
+  summary(): Made {
     const { request, model, prompt, pictures, failed } = this
     return { request, model, prompt, pictures, failed, cost: decimalOf(this.#ticks) }
   }
@@ -78,13 +78,13 @@ export class Ledger {
   }
 
   /** @param prompt leaves out what was made for other prompts */
-  told(prompt: string | null): { pictures: number; failed: number; cost: string; made: readonly Made[] } {
+  summary(prompt: string | null): { pictures: number; failed: number; cost: string; made: readonly Made[] } {
     const found = this.#entries.filter(entry => prompt === null || entry.prompt === prompt)
     return {
       pictures: found.reduce((sum, { pictures }) => sum + pictures.length, 0),
       failed: found.reduce((sum, { failed }) => sum + failed, 0),
       cost: decimalOf(found.reduce((sum, { ticks }) => sum + ticks, 0n)),
-      made: found.map(entry => entry.told()),
+      made: found.map(entry => entry.summary()),
     }
   }
 }

@@ -85,7 +85,7 @@ function poll({ desk, params, site }: VendorRequest): Played {
     motionMP4URL: null,
     generated_image_variation_generics: [],
   }))
-  const told = {
+  const generation = {
     id: job.id,
     status: statuses[state],
     prompt: job.demands.prompt,
@@ -93,6 +93,6 @@ function poll({ desk, params, site }: VendorRequest): Played {
     imageHeight: height,
   }
   return answerJson(200, {
-    generations_by_pk: { ...told, createdAt: new Date(site.now()).toISOString(), generated_images: images },
+    generations_by_pk: { ...generation, createdAt: new Date(site.now()).toISOString(), generated_images: images },
   })
 }

@@ -69,7 +69,7 @@ export function openVendor(vendor: Vendor): SimulatedUpstream {
     'GET /made': ({ site, query }) => {
       const { jobs, ledger } = deskOf(site)
       jobs.settle()
-      return answerJson(200, ledger.told(query.get('prompt')))
+      return answerJson(200, ledger.summary(query.get('prompt')))
     },
     'GET /files/{file}': call => download(call, deskOf(call.site)),
     ...Object.fromEntries(Object.entries(vendor.routes).map(([path, route]) => [path, serve(route)])),

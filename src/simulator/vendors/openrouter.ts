@@ -64,7 +64,7 @@ function pixelsOf(size: string | undefined, ratio = '1:1', resolution: keyof typ
 function usageOf({ entry }: Order, made: number): object {
   const input = Math.ceil(entry.prompt.length / 4)
   const output = made * tokensEach
-  const cost = Number(entry.told().cost)
+  const cost = Number(entry.summary().cost)
   return {
     prompt_tokens: input,
     completion_tokens: output,

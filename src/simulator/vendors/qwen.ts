@@ -123,38 +123,38 @@ type ReadRequest = {
   readonly usage: (made: number) => object
 }
 
-async function readAsked(
-  request: VendorRequest,
-  { model, prompt, sent, parameters: asked }: Read,
-): Promise<ReadRequest> {
+async function readRequest(request: VendorRequest, { model, prompt, sent, parameters }: Read): Promise<ReadRequest> {
   const kind = kinds.find(([name]) => model.startsWith(name))?.[1]
   if (!kind) throw new Problem('not_found', 'Model not exist.')
   const [otherwise, most] = kind.count
-  const count = asked?.n ?? otherwise
+  const count = parameters?.n ?? otherwise
   if (count > most) throw new Problem('invalid_value', `num_images_per_prompt must be 1 to ${most}`)
-  const pixels = pixelsOf(kind, asked?.size, sent)
+  const pixels = pixelsOf(kind, parameters?.size, sent)
   const order = await openOrder(request, model, prompt)
   const sketches = order.sketch(count, { ...pixels, format: 'png', price: kind.price })
   return { order, sketches, usage: made => kind.usage(sketches[0] ?? pixels, made, sent.length) }
 }
 
 function pixelsOf({ sizes }: Kind, size: string | undefined, [first]: readonly Sent[]): Pixels {
-  const asked = size ?? sizes?.[0]
+  const requested = size ?? sizes?.[0]
   const like = first?.pixels
   // Dear when it is left out: the 2K area, in the shape of what is edited.
-  if (asked === undefined)
+  if (requested === undefined)
     return like ? shapeAt(`${like.width}:${like.height}`, 2048 ** 2, 16) : { width: 2048, height: 2048 }
-  const tier = /^([124])K$/.exec(asked)?.[1]
+  const tier = /^([124])K$/.exec(requested)?.[1]
   if (tier !== undefined && !sizes) return { width: 1024 * Number(tier), height: 1024 * Number(tier) }
-  const pixels = parseSize(asked, '*')
-  if (pixels && (sizes?.includes(asked) ?? (pixels.width >= 256 && pixels.height >= 256))) return pixels
-  throw new Problem('invalid_value', `The size does not match the allowed size ${sizes?.join(',') ?? 'W*H'}: ${asked}`)
+  const pixels = parseSize(requested, '*')
+  if (pixels && (sizes?.includes(requested) ?? (pixels.width >= 256 && pixels.height >= 256))) return pixels
+  throw new Problem(
+    'invalid_value',
+    `The size does not match the allowed size ${sizes?.join(',') ?? 'W*H'}: ${requested}`,
+  )
 }
 
 function wantJob(request: VendorRequest, wanted: boolean): void {
-  const asked = request.headers['x-dashscope-async'] === 'enable'
-  if (asked === wanted) return
-  const which = asked ? 'asynchronous' : 'synchronous'
+  const isAsync = request.headers['x-dashscope-async'] === 'enable'
+  if (isAsync === wanted) return
+  const which = isAsync ? 'asynchronous' : 'synchronous'
   throw new Problem('invalid_value', `current user api does not support ${which} calls.`, { status: 403 })
 }
 
@@ -162,7 +162,7 @@ const inspected = { code: 'DataInspectionFailed', message: 'Input text data may 
 
 async function answerAtOnce(request: VendorRequest): Promise<Played> {
   wantJob(request, false)
-  const { order, sketches, usage } = await readAsked(request, messagesOf(request))
+  const { order, sketches, usage } = await readRequest(request, messagesOf(request))
   if (order.demands.has('refused')) return order.answer({ ...inspected, request_id: request.id })
   if (order.demands.has('moderated')) throw new Problem('moderated', 'Output data may contain inappropriate content.')
   for (const sketch of sketches) order.make(sketch)
@@ -175,9 +175,9 @@ async function answerAtOnce(request: VendorRequest): Promise<Played> {
 
 async function submit(request: VendorRequest, read: Read): Promise<Played> {
   wantJob(request, true)
-  const asked = await readAsked(request, read)
-  const { id } = asked.order.open(asked, asked.sketches)
-  return asked.order.answer({ output: { task_id: id, task_status: 'PENDING' }, request_id: request.id })
+  const imageRequest = await readRequest(request, read)
+  const { id } = imageRequest.order.open(imageRequest, imageRequest.sketches)
+  return imageRequest.order.answer({ output: { task_id: id, task_status: 'PENDING' }, request_id: request.id })
 }
 
 const statuses: { readonly [state in JobState]: string } = {

@@ -114,8 +114,8 @@ async function draw(
     .draw(single ? 1 : (read.n ?? 1), { ...pixels, format: 'webp', price })
     .filter(one => !one.failed)
   const data = await eachOf(sketches, sketch => itemOf(order, sketch, read.response_format === 'b64_json'))
-  const told = { created: seconds(request.site.now()), credits: each * data.length }
-  return order.answer(single ? { ...told, image: data[0] } : { ...told, data })
+  const response = { created: seconds(request.site.now()), credits: each * data.length }
+  return order.answer(single ? { ...response, image: data[0] } : { ...response, data })
 }
 
 async function itemOf({ entry }: Order, sketch: Sketch, inline: boolean): Promise<object> {

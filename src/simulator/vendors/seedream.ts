@@ -131,8 +131,8 @@ async function generate(request: VendorRequest): Promise<Played> {
   const sketches = order
     .sketch(count, wanted)
     .map(one => ({ ...one, failed: one.failed || order.demands.has('moderated') }))
-  const asked = { order, sketches, layers, inline: read.response_format === 'b64_json', references }
-  return read.stream ? stream(request, asked) : answer(request, asked)
+  const imageRequest = { order, sketches, layers, inline: read.response_format === 'b64_json', references }
+  return read.stream ? stream(request, imageRequest) : answer(request, imageRequest)
 }
 
 function halfOf(price: string): string {
@@ -161,23 +161,23 @@ const lost = {
 async function itemOf({ inline, layers }: ReadRequest, sketch: Sketch): Promise<object> {
   if (sketch.failed) return { error: lost }
   const { index, width, height } = sketch
-  const told = {
+  const details = {
     name: `layer ${index}`,
     description: 'A part of the picture.',
     bounding_box: { absolute: [0, 0, width, height], normalized: [0, 0, 500, 500] },
   }
-  const layer = layers && { z_index: index, ...(index > 0 && told) }
+  const layer = layers && { z_index: index, ...(index > 0 && details) }
   const at = inline ? { b64_json: await sketch.base64() } : { url: sketch.link() }
   return { ...at, size: `${width}x${height}`, output_format: sketch.format, ...layer }
 }
 
-async function answer(request: VendorRequest, asked: ReadRequest): Promise<Played> {
-  const { order, sketches } = asked
+async function answer(request: VendorRequest, imageRequest: ReadRequest): Promise<Played> {
+  const { order, sketches } = imageRequest
   for (const sketch of sketches) order.make(sketch)
   if (sketches.every(({ failed }) => failed)) throw new Problem('moderated', lost.message)
-  const data = await eachOf(sketches, sketch => itemOf(asked, sketch))
+  const data = await eachOf(sketches, sketch => itemOf(imageRequest, sketch))
   const { model } = order.entry
-  return order.answer({ model, created: seconds(request.site.now()), data, usage: usageOf(asked) })
+  return order.answer({ model, created: seconds(request.site.now()), data, usage: usageOf(imageRequest) })
 }
 
 function usageOf({ sketches, references }: ReadRequest): object {
@@ -192,17 +192,17 @@ function usageOf({ sketches, references }: ReadRequest): object {
 }
 
 /** `partial_succeeded` is a final picture; `completed` carries none. */
-function stream(request: VendorRequest, asked: ReadRequest): Played {
-  const { order, sketches } = asked
+function stream(request: VendorRequest, imageRequest: ReadRequest): Played {
+  const { order, sketches } = imageRequest
   const eventOf = (type: string, more: object) =>
     record({ type, model: order.entry.model, created_at: seconds(request.site.now()), ...more }, type)
   const events = sketches.map(sketch => async () => {
     order.make(sketch)
     const role = sketch.failed ? 'partial_failed' : 'partial_succeeded'
-    const { output_format: _, ...item } = (await itemOf(asked, sketch)) as { output_format?: string }
+    const { output_format: _, ...item } = (await itemOf(imageRequest, sketch)) as { output_format?: string }
     return eventOf(`image_generation.${role}`, { image_index: sketch.index, ...item })
   })
-  const last = () => eventOf('image_generation.completed', { usage: usageOf(asked) })
+  const last = () => eventOf('image_generation.completed', { usage: usageOf(imageRequest) })
   const failure = errorOf({
     code: 'InternalServiceError',
     message: 'The service failed.',

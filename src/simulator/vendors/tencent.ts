@@ -124,16 +124,16 @@ async function poll(request: VendorRequest): Promise<Played> {
   const state = job?.poll() ?? 'expired'
   if (!job || state === 'expired') throw new Problem('invalid_value', 'The job does not exist.')
   const [JobStatusCode, JobStatusMsg] = codes[state]
-  const told = { JobStatusCode, JobStatusMsg, RequestId: request.id }
+  const response = { JobStatusCode, JobStatusMsg, RequestId: request.id }
   if (state === 'done') {
     const shown = job.about.filter(({ failed }) => !failed)
     const ResultDetails = job.about.map(({ failed }) => (failed ? 'Failed' : 'Success'))
     const ResultImage = shown.map(sketch => sketch.link())
-    return answerJson(200, { Response: { ...told, JobErrorCode: '', JobErrorMsg: '', ResultImage, ResultDetails } })
+    return answerJson(200, { Response: { ...response, JobErrorCode: '', JobErrorMsg: '', ResultImage, ResultDetails } })
   }
   const lost = JobStatusCode === '4' && {
     JobErrorCode: state === 'moderated' ? 'OperationDenied.ImageIllegalDetected' : 'FailedOperation.InnerError',
     JobErrorMsg: 'The job failed.',
   }
-  return answerJson(200, { Response: { JobErrorCode: '', JobErrorMsg: '', ...told, ...lost } })
+  return answerJson(200, { Response: { JobErrorCode: '', JobErrorMsg: '', ...response, ...lost } })
 }

@@ -55,7 +55,7 @@ export const lockOne = `SELECT held FROM account WHERE kind = ? AND name = ? AND
 
 type Statements = (rows: number) => string
 const plain = kept(statementOf)
-const telling = kept(rows => `${statementOf(rows)} RETURNING ${movedColumns}`)
+const returning = kept(rows => `${statementOf(rows)} RETURNING ${movedColumns}`)
 
 function kept(make: Statements): Statements {
   const statements = new Map<number, string>()
@@ -81,7 +81,7 @@ export function moveBounded(
   at: number,
   now = at,
 ): QueryProgram<readonly Row[]> {
-  return move(identity, telling, moves, at, now)
+  return move(identity, returning, moves, at, now)
 }
 
 /**

@@ -7,7 +7,7 @@ import { text, whole } from '../rows.ts'
 import { anyLabel, eachLabelled, type Labelled } from './label-sums.ts'
 import { Answer, barOf, countsOf, readPlain, type Tail } from './plain.ts'
 import { type Pass, spansOver } from './spans.ts'
-import { inOneBar, isAsked, narrowedBy, quarterOf } from './statements.ts'
+import { inOneBar, matchesQuery, narrowedBy, quarterOf } from './statements.ts'
 import { columnOf, countNames } from './sums.ts'
 
 /** The kind of label in a query. @throws Error if the query has both kinds: no sums distinguish them */
@@ -36,40 +36,40 @@ export function* readLabelled(query: CostQuery, kind: LabelKind, pass: Pass, tai
   const label = name === undefined ? undefined : yield* idOfLabel(kind, name)
   const { since, until } = query
   const labelled = [...eachLabelled(tail.sums)].filter(
-    one => one.kind === kind && isAsked(one.place, { since, until, where }) && (label ?? one.label) === one.label,
+    one => one.kind === kind && matchesQuery(one.place, { since, until, where }) && (label ?? one.label) === one.label,
   )
-  const asked = { query, kind, label, where, pass, tail: labelled }
+  const labelQuery = { query, kind, label, where, pass, tail: labelled }
   const rows =
-    query.by === kind ? yield* splitByLabel(asked, tail) : yield* splitOne(asked, query.by as CostPart | null)
+    query.by === kind ? yield* splitByLabel(labelQuery, tail) : yield* splitOne(labelQuery, query.by as CostPart | null)
   return { rows, tail: tail.charges }
 }
 
 /** Costs of one label, by any other part. */
-function* splitOne(asked: LabelQuery, by: CostPart | null): QueryProgram<Costs['rows']> {
-  const { query } = asked
-  const rows = yield* readBars(asked, by === null ? `''` : `p.${columnOf[by]}`)
+function* splitOne(labelQuery: LabelQuery, by: CostPart | null): QueryProgram<Costs['rows']> {
+  const { query } = labelQuery
+  const rows = yield* readBars(labelQuery, by === null ? `''` : `p.${columnOf[by]}`)
   const amounts = new Map<string, number>()
   const whatOf = (one: Labelled): string => (by === null ? '' : one.place[columnOf[by]])
   for (const row of rows) add(amounts, text(row, 'what'), whole(row, 'amount'))
-  for (const one of asked.tail) add(amounts, whatOf(one), one.counts.amount)
+  for (const one of labelQuery.tail) add(amounts, whatOf(one), one.counts.amount)
   const names = namedOf(amounts, query.apart)
-  const answer = new Answer({ ...query, by, where: asked.where }, names)
+  const answer = new Answer({ ...query, by, where: labelQuery.where }, names)
   for (const row of rows)
     answer.add(whole(row, 'bar'), answer.nameOf(text(row, 'what')), text(row, 'currency'), countsOf(row, 1))
-  for (const one of asked.tail)
+  for (const one of labelQuery.tail)
     answer.add(barAt(query, one), answer.nameOf(whatOf(one)), one.place.currency, one.counts)
   return answer.inOrder()
 }
 
 /** Costs by end users or tags. Charges without one are `''`. */
-function* splitByLabel(asked: LabelQuery, tail: Tail): QueryProgram<Costs['rows']> {
-  const { query, kind, label, where, pass } = asked
+function* splitByLabel(labelQuery: LabelQuery, tail: Tail): QueryProgram<Costs['rows']> {
+  const { query, kind, label, where, pass } = labelQuery
   const isWhole = label === undefined
   // Charges with several tags count for each tag: a subtraction cannot compute the rest.
-  const names = isWhole && kind === 'end_user' ? yield* findLabels(asked) : undefined
+  const names = isWhole && kind === 'end_user' ? yield* findLabels(labelQuery) : undefined
   const answer = new Answer({ ...query, by: null, where }, undefined)
-  const rows = yield* readBars(asked, 'p.label', names && [...names, anyLabel])
-  const shown = names ?? namedOf(amountsOf(asked, rows), yield* apartOf(asked))
+  const rows = yield* readBars(labelQuery, 'p.label', names && [...names, anyLabel])
+  const shown = names ?? namedOf(amountsOf(labelQuery, rows), yield* apartOf(labelQuery))
   const put = (bar: number, what: string, currency: string, counts: ReturnType<typeof countsOf>): void => {
     const negative = Object.fromEntries(countNames.map(name => [name, -counts[name]])) as typeof counts
     if (what === anyLabel) {
@@ -85,7 +85,7 @@ function* splitByLabel(asked: LabelQuery, tail: Tail): QueryProgram<Costs['rows'
     } else if (!isShown) answer.add(bar, null, currency, counts)
   }
   for (const row of rows) put(whole(row, 'bar'), text(row, 'what'), text(row, 'currency'), countsOf(row, 1))
-  for (const one of asked.tail) put(barAt(query, one), one.label, one.place.currency, one.counts)
+  for (const one of labelQuery.tail) put(barAt(query, one), one.label, one.place.currency, one.counts)
   if (isWhole) {
     const { apart: _, ...all } = query
     const total = yield* readPlain({ ...all, by: null, where }, pass, tail)
@@ -103,16 +103,16 @@ function* splitByLabel(asked: LabelQuery, tail: Tail): QueryProgram<Costs['rows'
  * The end users with rows of their own: the most expensive of the whole range, read from the fewest spans; undefined
  * for all.
  */
-function* findLabels(asked: LabelQuery): QueryProgram<ReadonlySet<string> | undefined> {
-  const { query } = asked
-  const apart = yield* apartOf(asked)
+function* findLabels(labelQuery: LabelQuery): QueryProgram<ReadonlySet<string> | undefined> {
+  const { query } = labelQuery
+  const apart = yield* apartOf(labelQuery)
   if (typeof apart !== 'number') return apart && new Set(apart)
-  const spans = spansOver(quarterOf(query.since), quarterOf(query.until), asked.pass)
-  const { sql, params } = statementOf(asked, 'p.label')
+  const spans = spansOver(quarterOf(query.since), quarterOf(query.until), labelQuery.pass)
+  const { sql, params } = statementOf(labelQuery, 'p.label')
   const amounts = new Map<string, number>()
   for (const row of yield* askIn(`SELECT what, sum(amount) AS amount FROM (${sql}) spans GROUP BY what`, spans, params))
     add(amounts, text(row, 'what'), whole(row, 'amount'))
-  for (const { label, counts } of asked.tail) add(amounts, label, counts.amount)
+  for (const { label, counts } of labelQuery.tail) add(amounts, label, counts.amount)
   amounts.delete(anyLabel)
   return namedOf(amounts, apart)
 }
@@ -141,12 +141,13 @@ function namedOf(amounts: ReadonlyMap<string, number>, apart: CostQuery['apart']
 }
 
 /** The stored sums of a query, each with the number of its bar. `only`: some labels. */
-function* readBars(asked: LabelQuery, what: string, only?: readonly string[]): QueryProgram<Rows> {
-  const { bars, until } = asked.query
+function* readBars(labelQuery: LabelQuery, what: string, only?: readonly string[]): QueryProgram<Rows> {
+  const { bars, until } = labelQuery.query
   const barOfSpan = new Map<number, number>()
   for (const [bar, at] of bars.entries())
-    for (const span of spansOver(quarterOf(at), quarterOf(bars[bar + 1] ?? until), asked.pass)) barOfSpan.set(span, bar)
-  const { sql, params } = statementOf(asked, what, only)
+    for (const span of spansOver(quarterOf(at), quarterOf(bars[bar + 1] ?? until), labelQuery.pass))
+      barOfSpan.set(span, bar)
+  const { sql, params } = statementOf(labelQuery, what, only)
   const isOne = bars.length === 1
   const rows = yield* askIn(isOne ? inOneBar(sql) : sql, [...barOfSpan.keys()], params)
   return rows.map(row => ({ ...row, bar: isOne ? 0 : (barOfSpan.get(whole(row, 'span')) ?? 0) }))

@@ -3,7 +3,7 @@ import { askIn, inOne } from '../ask-in.ts'
 import { ask, type QueryProgram, type Rows, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { type Pass, spansOver } from './spans.ts'
-import { askedOf, detailOf, isOfOnePart, type Narrowed, quarterOf, statementOf } from './statements.ts'
+import { matchExpression, detailOf, isOfOnePart, type Narrowed, quarterOf, statementOf } from './statements.ts'
 import { columnOf, type Sum } from './sums.ts'
 
 /** The parts with rows of their own; undefined if all have one. */
@@ -118,10 +118,10 @@ function* boundingOf(search: Search): QueryProgram<Bounding> {
   }
   const together = inOne(spans)
   if (by !== 'key' || query.where.user !== undefined || !together) return whole
-  const { asked, others } = yield* findKeyPlaces(query.where)
-  const isLess = others.length < asked.length
-  const places = inOne(isLess ? others : asked)
-  if (!places) return asked.length === 0 ? { ...whole, ask: () => askIn('', []) } : whole
+  const { matching, others } = yield* findKeyPlaces(query.where)
+  const isLess = others.length < matching.length
+  const places = inOne(isLess ? others : matching)
+  if (!places) return matching.length === 0 ? { ...whole, ask: () => askIn('', []) } : whole
   const marks = (values: readonly Value[]): string => `(${values.map(() => '?').join(', ')})`
   const ofPlaces = `FROM cost_key_sum WHERE place IN ${marks(places)} AND span IN ${marks(together)}`
   // All amounts except the rest.
@@ -143,17 +143,17 @@ function* boundingOf(search: Search): QueryProgram<Bounding> {
 /** Places that distinguish keys and not tiers: those that match the query, and the others. */
 function* findKeyPlaces(
   where: PlainCostQuery['where'],
-): QueryProgram<{ readonly asked: readonly number[]; readonly others: readonly number[] }> {
-  const { sql, params } = askedOf(where)
+): QueryProgram<{ readonly matching: readonly number[]; readonly others: readonly number[] }> {
+  const { sql, params } = matchExpression(where)
   const facts = 'group_name, model, operation, upstream, currency'
   const rows = yield ask(
     `SELECT max(CASE WHEN p.tier = '' THEN p.id ELSE 0 END) AS place, max(${sql}) AS is_asked FROM cost_place p
       WHERE p.detail = 'all' AND p.key_id = '' AND p.user_name = '' GROUP BY ${facts}`,
     ...params,
   )
-  const of = (isAsked: number): readonly number[] =>
-    rows.flatMap(row => (whole(row, 'is_asked') === isAsked ? [whole(row, 'place')] : []))
-  return { asked: of(1), others: of(0) }
+  const of = (isMatch: number): readonly number[] =>
+    rows.flatMap(row => (whole(row, 'is_asked') === isMatch ? [whole(row, 'place')] : []))
+  return { matching: of(1), others: of(0) }
 }
 
 /** Keys that a user has ever had. */
@@ -195,7 +195,7 @@ export function* splitByCoverage(
   names: readonly string[],
 ): QueryProgram<{ readonly whole: readonly string[]; readonly parted: readonly string[] }> {
   if (by === null || !isBounded({ by, where })) return { whole: [], parted: names }
-  const { sql, params } = askedOf(where)
+  const { sql, params } = matchExpression(where)
   const what = `p.${columnOf[by]}`
   const rows = yield* askIn(
     `SELECT ${what} AS what, min(${sql}) AS least, max(${sql}) AS most FROM cost_place p
@@ -203,9 +203,9 @@ export function* splitByCoverage(
     names,
     [...params, ...params, detailOf({ by, where })],
   )
-  const asked = rows.filter(row => whole(row, 'most') === 1)
+  const matching = rows.filter(row => whole(row, 'most') === 1)
   const of = (least: number): readonly string[] => [
-    ...new Set(asked.filter(row => whole(row, 'least') === least).map(row => text(row, 'what'))),
+    ...new Set(matching.filter(row => whole(row, 'least') === least).map(row => text(row, 'what'))),
   ]
   return { whole: of(1), parted: of(0) }
 }

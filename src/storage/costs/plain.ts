@@ -5,17 +5,17 @@ import { text, whole } from '../rows.ts'
 import { findNames, type Names, namesTogether, splitByCoverage } from './names.ts'
 import { addPlaces, openChains } from './places.ts'
 import { type Pass, spansOver } from './spans.ts'
-import { inOneBar, isAsked, quarterOf, statementOf } from './statements.ts'
+import { inOneBar, matchesQuery, quarterOf, statementOf } from './statements.ts'
 import { columnOf, CostSums, countNames, type Counts, noCounts, type Place } from './sums.ts'
 
 const { firsts: _firsts, ...nothing } = noCounts
 
 /** Costs by a part that every charge has. */
 export function* readPlain(query: PlainCostQuery, pass: Pass, { sums, charges: tail }: Tail): QueryProgram<Costs> {
-  const asked = [...sums.all()].filter(({ place }) => isAsked(place, query))
-  const names = yield* findNames(query, asked, pass)
+  const matching = [...sums.all()].filter(({ place }) => matchesQuery(place, query))
+  const names = yield* findNames(query, matching, pass)
   const answer = new Answer(query, names)
-  for (const { place, counts } of asked) answer.addPlace(place, counts)
+  for (const { place, counts } of matching) answer.addPlace(place, counts)
   yield* addSpans(answer, query, names, pass)
   return { rows: answer.inOrder(), tail }
 }

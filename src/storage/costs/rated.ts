@@ -5,7 +5,7 @@ import type { QueryProgram } from '../query.ts'
 import { text, textOrNull, toLine, whole } from '../rows.ts'
 import { readPass, readTail } from './plain.ts'
 import { spansOver } from './spans.ts'
-import { isAsked, placesOf } from './statements.ts'
+import { matchesQuery, placesOf } from './statements.ts'
 import { type Kind, nameOfKind, toKind } from './sums.ts'
 
 export type RatedQuery = Pick<PlainCostQuery, 'since' | 'until' | 'where'>
@@ -32,7 +32,7 @@ export function* readRated(query: RatedQuery): QueryProgram<readonly RatedImages
     if (same) same.images += images
     else found.set(name, { kind, images })
   }
-  for (const { place, kind, images } of sums.kinds()) if (isAsked(place, query)) add(kind, images)
+  for (const { place, kind, images } of sums.kinds()) if (matchesQuery(place, query)) add(kind, images)
   for (const row of yield* askIn('SELECT * FROM cost_kind WHERE id IN (…)', [...byId.keys()]))
     add(toKind(row), byId.get(whole(row, 'id')) ?? 0)
   return [...found.values()].filter(({ images }) => images > 0).map(({ kind, images }) => show(kind, images))

@@ -5,7 +5,7 @@ import type { Detail } from './write-sums.ts'
 import { columnOf, countNames, type Place } from './sums.ts'
 
 /** Whether charges of a place match the query. */
-export function isAsked(
+export function matchesQuery(
   place: Place,
   { since, until, where }: Pick<PlainCostQuery, 'since' | 'until' | 'where'>,
 ): boolean {
@@ -30,8 +30,8 @@ export function narrowedBy(where: PlainCostQuery['where']): readonly CostPart[] 
 
 /** Whether sums by one part alone answer the query. */
 export function isOfOnePart({ by, where }: Narrowed): boolean {
-  const asked = narrowedBy(where)
-  return asked.length === 0 || (asked.length === 1 && (asked[0] === by || by === null))
+  const parts = narrowedBy(where)
+  return parts.length === 0 || (parts.length === 1 && (parts[0] === by || by === null))
 }
 
 /**
@@ -79,14 +79,14 @@ export function detailOf({ by, where }: Narrowed): Detail {
  * expression, so that the planner does not read all places for them.
  */
 function placesOfNames(where: PlainCostQuery['where'], by: CostPart): Statement {
-  const asked = askedOf(where)
+  const match = matchExpression(where)
   const detail = detailOf({ by, where })
   const isInOrder = detail === 'user' ? ` AND p.key_id = ''` : ''
-  return { sql: `p.detail = ?${isInOrder} AND ${asked.sql} = 1`, params: [detail, ...asked.params] }
+  return { sql: `p.detail = ?${isInOrder} AND ${match.sql} = 1`, params: [detail, ...match.params] }
 }
 
 /** Whether a place `p` matches the query: 1, else 0. */
-export function askedOf(where: PlainCostQuery['where']): Statement {
+export function matchExpression(where: PlainCostQuery['where']): Statement {
   const conditions = conditionsOf(where)
   return { sql: `CASE WHEN ${conditions.sql.join(' AND ')} THEN 1 ELSE 0 END`, params: conditions.params }
 }
@@ -95,8 +95,8 @@ function conditionsOf(where: PlainCostQuery['where']): {
   readonly sql: readonly string[]
   readonly params: readonly Value[]
 } {
-  const asked = narrowedBy(where)
-  return { sql: asked.map(part => `p.${columnOf[part]} = ?`), params: asked.map(part => where[part] as string) }
+  const parts = narrowedBy(where)
+  return { sql: parts.map(part => `p.${columnOf[part]} = ?`), params: parts.map(part => where[part] as string) }
 }
 
 export function quarterOf(ms: number): number {

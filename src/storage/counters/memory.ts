@@ -39,10 +39,10 @@ export class MemoryCounters implements Counters {
       if (waitMs > 0 && !demand.shadow) isFull = true
     }
     const ticket = isFull ? undefined : this.record(demands, now)
-    const standings: LimitStatus[] = []
+    const statuses: LimitStatus[] = []
     for (let i = 0; i < demands.length; i++)
-      standings.push(this.#statusOf(demands[i] as LimitRequest, waits[i] as number, now))
-    return { ticket, standings }
+      statuses.push(this.#statusOf(demands[i] as LimitRequest, waits[i] as number, now))
+    return { ticket, standings: statuses }
   }
 
   /** Counts requests that another process has admitted at `stamp`, whatever the limits. */

@@ -99,14 +99,14 @@ function* nameAnew(name: string, pseudonym: string): QueryProgram<Person> {
 
 function* renameAll(
   person: Person,
-  asked: { readonly writes: boolean; readonly since: number },
+  options: { readonly writes: boolean; readonly since: number },
 ): QueryProgram<readonly ErasedRows[]> {
-  const bounds = (yield* renameInJson(keyBounds, person, asked)) + (yield* renameInJson(userBounds, person, asked))
+  const bounds = (yield* renameInJson(keyBounds, person, options)) + (yield* renameInJson(userBounds, person, options))
   return [
-    { table: 'trail', how: 'renamed', rows: yield* renameInTrail(person, asked) },
-    { table: 'event', how: 'renamed', rows: yield* renameInJson(eventData, person, asked) },
-    { table: 'alert_done', how: 'renamed', rows: yield* renameInAlerts(person, asked) },
-    { table: 'config_history', how: 'renamed', rows: yield* renameInConfigs(person, asked) },
+    { table: 'trail', how: 'renamed', rows: yield* renameInTrail(person, options) },
+    { table: 'event', how: 'renamed', rows: yield* renameInJson(eventData, person, options) },
+    { table: 'alert_done', how: 'renamed', rows: yield* renameInAlerts(person, options) },
+    { table: 'config_history', how: 'renamed', rows: yield* renameInConfigs(person, options) },
     { table: 'bounds of others', how: 'renamed', rows: bounds },
   ]
 }

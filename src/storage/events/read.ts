@@ -27,7 +27,7 @@ export function* readFeed(query: FeedQuery): QueryProgram<FeedPage> {
   const take = (event: FeedEvent): void => {
     lookedAt++
     reached = positionOfId(event.id)
-    if (isAskedFor(query, event)) events.push(event)
+    if (matchesQuery(query, event)) events.push(event)
   }
 
   for (;;) {
@@ -69,7 +69,7 @@ export function* endFrom(reached: string = firstEvent): QueryProgram<string> {
   return end > reached ? end : reached
 }
 
-function isAskedFor({ kinds, user, since }: FeedQuery, { kind, at, data }: FeedEvent): boolean {
+function matchesQuery({ kinds, user, since }: FeedQuery, { kind, at, data }: FeedEvent): boolean {
   return (
     (kinds === undefined || kinds.includes(kind)) &&
     (user === undefined || data['user'] === user) &&

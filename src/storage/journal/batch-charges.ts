@@ -132,7 +132,7 @@ export function* sumNextBatch({ at, before }: { at: number; before: number }): Q
   const [row] = yield ask(nextPage, Math.min(before, at - ripeMs))
   if (!row) return null
   const head = { ...toHead(row), number: whole(row, 'number') }
-  const [page] = yield* readLogBatches([head], 'left out')
+  const [page] = yield* readLogBatches([head], 'skip')
   const through = JSON.stringify(
     (yield ask('SELECT chain, position FROM log_page_chain ORDER BY chain')).map(one => [
       text(one, 'chain'),

@@ -16,9 +16,9 @@ import { findCounting, findGivenBack } from './counted.ts'
 type Images = { readonly from: string; readonly where: string; readonly params: readonly Value[] }
 
 /** The requested size in measured form, if the client named it in pixels. */
-const askedSize = "replace(lower(trim(asked.size)), '×', 'x')"
-const isOtherSize = `line.width IS NOT NULL AND ${askedSize} LIKE '%_x_%' AND substr(${askedSize}, 1, 1) BETWEEN '0' AND '9'
-  AND ${askedSize} <> line.width || 'x' || line.height`
+const requestedSize = "replace(lower(trim(asked.size)), '×', 'x')"
+const isOtherSize = `line.width IS NOT NULL AND ${requestedSize} LIKE '%_x_%'
+  AND substr(${requestedSize}, 1, 1) BETWEEN '0' AND '9' AND ${requestedSize} <> line.width || 'x' || line.height`
 
 const isReported = `coalesce(substr(line.told, 1, ${itemFactsBegin.length}), '') = '${itemFactsBegin}'`
 

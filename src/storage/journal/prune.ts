@@ -45,7 +45,7 @@ function* prunePage({ number, count, lastMs }: LogBatchHead, end: string, until:
 
 /** The id that the oldest rows sort before: pages overlap, so they are in several. */
 function* endOfOldest(until: number, limit: number): QueryProgram<string> {
-  const walk = new LogWalk({ until }, 'oldest', 'left out')
+  const walk = new LogWalk({ until }, 'oldest', 'skip')
   for (let found = 0; found < limit; ) {
     const some = yield* walk.next()
     if (some.length === 0) break

@@ -31,7 +31,7 @@ export class TokenWalk {
 
 /** Tokens of some requests, by their ids: for sparse ones. */
 export function* findTokens(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Tokens>> {
-  const rows = yield* findRows(ids, {}, 'left out')
+  const rows = yield* findRows(ids, {}, 'skip')
   return new Map([...rows].map(([id, row]) => [id, tokensOf(row)]))
 }
 

@@ -197,11 +197,11 @@ function* readRows(page: LogBatch, match: TotalsMatch, into: Totals | Map<string
   let places = placesIn(page, match)
   // Whether charges are settled is checked when they are added.
   const { charge, ...unsettled } = match
-  const asked = charge === 'settled' ? unsettled : match
-  if (asksForCharge(asked)) {
+  const filter = charge === 'settled' ? unsettled : match
+  if (asksForCharge(filter)) {
     const rows = yield* keepCharged(
       places.map(at => page.rowOf(at)),
-      asked,
+      filter,
     )
     places = rows.map(({ id }) => page.firstAt(id))
   }

@@ -22,6 +22,6 @@ export function* sumVendorCosts({
     firstIdAt('req_', until),
   )
   const all = rows.map(row => readRow(vendorMembers, row))
-  const telling = new Set(all.filter(({ charges }) => charges > 0).map(({ model }) => model))
-  return all.filter(({ model, charges, untold }) => telling.has(model) && charges + untold > 0)
+  const reporting = new Set(all.filter(({ charges }) => charges > 0).map(({ model }) => model))
+  return all.filter(({ model, charges, untold }) => reporting.has(model) && charges + untold > 0)
 }

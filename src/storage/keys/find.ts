@@ -72,14 +72,14 @@ export function* readKeyChanges(since: number): QueryProgram<KeyChanges | undefi
   const [first] = rows
   const keys = new Set<string>()
   const users = new Set<string>()
-  let told = 0
+  let known = 0
   for (const row of rows) {
     const [key, user] = [textOrNull(row, 'key_id'), textOrNull(row, 'user_name')]
     if (key !== null) keys.add(key)
     if (user !== null) users.add(user)
-    if (key !== null || user !== null) told++
+    if (key !== null || user !== null) known++
   }
   const moved = first ? whole(first, 'value') - since : Number.NaN
   // A revision without a row has another cause, or its row was deleted.
-  return moved === told && told < changesMax ? { keys, users } : undefined
+  return moved === known && known < changesMax ? { keys, users } : undefined
 }

@@ -30,8 +30,8 @@ const byItself = new Set(['gateway', 'recovery'])
  * Proves the books from their rows alone: every charge against its items and entries, every key against its charges,
  * every chain of entries against its hashes. Must run on one snapshot; changes nothing.
  */
-export function* audit(asked: AuditOptions): QueryProgram<Audit> {
-  const { corrections, ...found } = yield* auditBooks(asked)
+export function* audit(options: AuditOptions): QueryProgram<Audit> {
+  const { corrections, ...found } = yield* auditBooks(options)
   return { ...found, budgets: corrections.length }
 }
 
@@ -43,9 +43,9 @@ type AuditOptions = {
 }
 
 /** The same, before budgets are corrected: the amount to add to each, and whether the underlying charges are sound. */
-export function* findCorrections(asked: Omit<AuditOptions, 'anchors'>): QueryProgram<Corrections> {
+export function* findCorrections(options: Omit<AuditOptions, 'anchors'>): QueryProgram<Corrections> {
   const repairs = yield* countRepairs()
-  const { corrections, problems } = yield* auditBooks({ ...asked, anchors: [] })
+  const { corrections, problems } = yield* auditBooks({ ...options, anchors: [] })
   const ofBudgets = corrections.reduce((sum, { problems }) => sum + problems.length, 0)
   return { repairs, corrections, isSound: problems.length === ofBudgets }
 }

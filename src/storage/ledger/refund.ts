@@ -29,7 +29,7 @@ const lockKey = `SELECT id FROM key WHERE id = ? ${lockRows}`
  */
 export function* refund(
   identity: Scribe,
-  { id, by, reason, at, amount: asked, refunded }: Refunding,
+  { id, by, reason, at, amount: requested, refunded }: Refunding,
 ): QueryProgram<number> {
   const sold = yield* findSold(id)
   if (!sold) return 0
@@ -39,7 +39,7 @@ export function* refund(
   const earlier = yield ask(`SELECT amount FROM ${table} WHERE charge_id = ? AND kind = 'refund'`, id)
   const before = earlier.reduce((sum, row) => sum + whole(row, 'amount'), 0)
   const left = whole(charge, 'amount') - before
-  const amount = asked ?? left
+  const amount = requested ?? left
   if (amount <= 0 || amount > left || (refunded !== undefined && refunded !== before)) return 0
   const digest = digestCharge(charge, lines)
   const entry = { chargeId: id, debit: sales, credit: accountOf(keyId), amount, actor: by, reason, at, digest }

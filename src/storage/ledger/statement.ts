@@ -33,18 +33,18 @@ const none: StatementTotals = { charges: 0, charged: 0, refunds: 0, refunded: 0 
  */
 export function* sumStatement({ endUser, tag, ...span }: StatementQuery): QueryProgram<Statement> {
   const accounts = new Accounts(span)
-  const asked = [
+  const labels = [
     ...(endUser === undefined ? [] : [['end_user', yield* idOfLabel('end_user', endUser)] as const]),
     ...(tag === undefined ? [] : [['tag', yield* idOfLabel('tag', tag)] as const]),
   ]
-  const isAsked = ({ attribution }: Charge): boolean =>
-    asked.every(([kind, id]) => labelsIn(attribution, kind).includes(id))
+  const isSelected = ({ attribution }: Charge): boolean =>
+    labels.every(([kind, id]) => labelsIn(attribution, kind).includes(id))
   yield* eachCharge('', afterAll, function* (some) {
     const settled = some.filter(({ state }) => state === 'settled')
     const [first, last] = [settled[0], settled.at(-1)]
     if (!first || !last) return
     const bookings = yield* findBookings(first.id, last.id)
-    for (const charge of settled) accounts.add(charge, bookings.get(charge.id), isAsked(charge))
+    for (const charge of settled) accounts.add(charge, bookings.get(charge.id), isSelected(charge))
   })
   return {
     accounts: accounts.inOrder(),
@@ -89,9 +89,10 @@ class Accounts {
   }
 
   /**
-   * `isAsked`: whether the charge is also in its account, or only in the totals, which are compared with the entries.
+   * `isSelected`: whether the charge is also in its account, or only in the totals, which are compared with the
+   * entries.
    */
-  add(charge: Charge, booking: Booking | undefined, isAsked: boolean): void {
+  add(charge: Charge, booking: Booking | undefined, isSelected: boolean): void {
     const { from, until } = this.#span
     const settledAt = booking?.settledAt ?? charge.createdAt
     if (settledAt >= until) return
@@ -104,7 +105,7 @@ class Accounts {
     this.totals.charged += isOwn ? charge.amount : 0
     this.totals.refunds += now.length
     this.totals.refunded += back
-    if (!isAsked) return
+    if (!isSelected) return
     const account = this.#accountOf(charge)
     if (!isOwn) account.opening += charge.amount
     account.opening -= before

@@ -93,7 +93,7 @@ class Columns {
   readonly #inputs = new Sparse<number>('input_tokens')
   readonly #outputs = new Sparse<number>('output_tokens')
   readonly #errors = new Sparse<FailureValues>('error_values')
-  readonly #said = new Sparse<string>('upstream_said')
+  readonly #messages = new Sparse<string>('upstream_said')
   readonly #attempts = new Sparse<readonly AttemptRecord[]>('attempts')
   readonly #saved = new Sparse<number>('saved')
   readonly #aliases = new Sparse<string>('alias')
@@ -109,7 +109,7 @@ class Columns {
     this.#inputs.push(row.inputTokens)
     this.#outputs.push(row.outputTokens)
     this.#errors.push(row.errorValues)
-    this.#said.push(row.upstreamSaid)
+    this.#messages.push(row.upstreamSaid)
     this.#attempts.push(row.attempts)
     this.#saved.push(row.saved ?? null)
     this.#aliases.push(row.alias ?? null)
@@ -131,7 +131,7 @@ class Columns {
           this.#inputs,
           this.#outputs,
           this.#errors,
-          this.#said,
+          this.#messages,
           this.#attempts,
           this.#saved,
           this.#aliases,

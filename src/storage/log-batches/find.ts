@@ -76,12 +76,12 @@ export function takeTogether(
 }
 
 /** How to treat a damaged batch: report it, or leave it out. */
-export type Damaged = 'told' | 'left out'
+export type OnDamaged = 'throw' | 'skip'
 
 /** Some pages in the given order; deleted ones are left out. */
 export function* readLogBatches(
   wanted: readonly LogBatchHead[],
-  damaged: Damaged = 'told',
+  damaged: OnDamaged = 'throw',
 ): QueryProgram<readonly LogBatch[]> {
   const rows = yield* askIn(
     'SELECT number, body FROM log_page WHERE number IN (…)',
@@ -90,7 +90,7 @@ export function* readLogBatches(
   const bodies = new Map(rows.map(row => [whole(row, 'number'), row]))
   return wanted.flatMap(({ number }) => {
     const row = bodies.get(number)
-    const page = row && (damaged === 'told' ? readLogBatch(row) : readSound(row))
+    const page = row && (damaged === 'throw' ? readLogBatch(row) : readSound(row))
     return page ? [page] : []
   })
 }
@@ -99,7 +99,7 @@ export function* readLogBatches(
 export function* eachLogBatch(
   wanted: readonly LogBatchHead[],
   take: (page: LogBatch) => QueryProgram<void> | undefined,
-  damaged: Damaged = 'told',
+  damaged: OnDamaged = 'throw',
 ): QueryProgram<void> {
   for (let from = 0; from < wanted.length; ) {
     const together = takeTogether(wanted, from)
@@ -125,7 +125,7 @@ export function* readSums(firstMs: number, lastMs: number): QueryProgram<Readonl
 export function* findRows(
   ids: readonly string[],
   match: LogMatch = {},
-  damaged: Damaged = 'told',
+  damaged: OnDamaged = 'throw',
 ): QueryProgram<ReadonlyMap<string, LogRow>> {
   const found = new Map<string, LogRow>()
   const inOrder = ids.toSorted()

@@ -25,7 +25,7 @@ export function* findMissing(rows: readonly LogRow[]): QueryProgram<readonly Log
   const there = yield* findRows(
     rows.map(({ id }) => id),
     {},
-    'left out',
+    'skip',
   )
   return rows.filter(({ id }) => !there.has(id))
 }

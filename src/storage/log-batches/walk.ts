@@ -2,7 +2,7 @@ import type { LogFilter, LogMatch, LogRow } from '../../domain/index.ts'
 import type { QueryProgram } from '../query.ts'
 import { standsAt } from '../charge-batches/reach.ts'
 import { sortMs } from './draft.ts'
-import { type Damaged, findHeads, type LogBatchHead, readLogBatches, takeTogether } from './find.ts'
+import { type OnDamaged, findHeads, type LogBatchHead, readLogBatches, takeTogether } from './find.ts'
 import { placesIn, rangeOf } from './match.ts'
 import type { LogBatch } from './parse.ts'
 import { wordOf } from './search-words.ts'
@@ -26,7 +26,7 @@ export function* findLogBatches(query: BatchQuery): QueryProgram<readonly LogBat
 export class LogWalk {
   readonly #query: BatchQuery
   readonly #isOnward: boolean
-  readonly #damaged: Damaged
+  readonly #damaged: OnDamaged
   #pages: readonly LogBatchHead[] | undefined
   #read = 0
   #rowsTogether = rowsFirst
@@ -34,7 +34,7 @@ export class LogWalk {
   #lastId: string | undefined
 
   /** `order`: oldest or newest first. */
-  constructor(query: BatchQuery, order: 'oldest' | 'newest', damaged: Damaged = 'told') {
+  constructor(query: BatchQuery, order: 'oldest' | 'newest', damaged: OnDamaged = 'throw') {
     this.#query = query
     this.#damaged = damaged
     this.#isOnward = order === 'oldest'

@@ -7,7 +7,7 @@ import { segments } from './0006-segments.ts'
 import { bindOldLog, logPages } from './0007-log-pages.ts'
 import { keyChanges } from './0008-key-changes.ts'
 import { jobs } from './0009-jobs.ts'
-import { told } from './0010-told.ts'
+import { vendorCost } from './0010-vendor-cost.ts'
 import { events } from './0011-events.ts'
 import { eventOrder } from './0012-event-order.ts'
 import { bounds } from './0013-bounds.ts'
@@ -15,7 +15,7 @@ import { costs } from './0014-costs.ts'
 import { accounts } from './0015-accounts.ts'
 import { adopted } from './0016-adopted.ts'
 import { vendorKeys } from './0017-vendor-keys.ts'
-import { budgetTold } from './0018-budget-told.ts'
+import { budgetEvents } from './0018-budget-events.ts'
 import { watch } from './0019-watch.ts'
 import { costSpans } from './0020-cost-spans.ts'
 import { erased } from './0021-erased.ts'
@@ -53,7 +53,7 @@ export const migrations: readonly (readonly string[])[] = [
   logPages,
   keyChanges,
   jobs,
-  told,
+  vendorCost,
   events,
   eventOrder,
   bounds,
@@ -61,7 +61,7 @@ export const migrations: readonly (readonly string[])[] = [
   accounts,
   adopted,
   vendorKeys,
-  budgetTold,
+  budgetEvents,
   watch,
   costSpans,
   erased,

@@ -10,12 +10,12 @@ import { createPool, describePlace } from './connect.ts'
 export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): Promise<StorageState> {
   const pool = createPool(url, 1)
   try {
-    const askedAt = clock.now()
-    const asked = await pool.query(`SELECT to_regclass('tollgate_schema') IS NOT NULL AS made,
+    const sentAt = clock.now()
+    const result = await pool.query(`SELECT to_regclass('tollgate_schema') IS NOT NULL AS made,
       current_setting('transaction_read_only') AS readonly,
       (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`)
     const answeredAt = clock.now()
-    const [row] = asked.rows
+    const [row] = result.rows
     const made = row?.made === true
     const versions = made ? await pool.query('SELECT version FROM tollgate_schema') : undefined
     const found = Number(versions?.rows[0]?.version ?? 0)
@@ -28,14 +28,14 @@ export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): P
       unwritable:
         row?.readonly === 'on' ? 'it takes no writes: a server in recovery, or a user who may only read' : undefined,
       // The server read its clock between the two readings of the local clock.
-      skewMs: skewOf(Number(row?.now), askedAt, answeredAt),
+      skewMs: skewOf(Number(row?.now), sentAt, answeredAt),
     }
   } finally {
     await pool.end()
   }
 }
 
-function skewOf(theirs: number, askedAt: number, answeredAt: number): number {
-  if (theirs < askedAt) return theirs - askedAt
+function skewOf(theirs: number, sentAt: number, answeredAt: number): number {
+  if (theirs < sentAt) return theirs - sentAt
   return theirs > answeredAt ? theirs - answeredAt : 0
 }

@@ -24,8 +24,8 @@ export function takePlace(wanted: string, options: { readonly isClaimed: boolean
     return { ...place, release: options.isClaimed ? claim(place.path) : () => undefined }
   } catch (error) {
     if (error instanceof StorageError) throw error
-    const said = `${wanted}: ${error instanceof Error ? error.message : String(error)}`
-    const reason = openingFailure(error, wanted) ?? said
+    const message = `${wanted}: ${error instanceof Error ? error.message : String(error)}`
+    const reason = openingFailure(error, wanted) ?? message
     throw new StorageError('storage_unavailable', { reason })
   }
 }

@@ -12,7 +12,7 @@ type PendingRead = { resolve(value: unknown): void; reject(error: Error): void }
 export class Reader {
   readonly #path: string
   readonly #startThread: StartThread
-  readonly #asked = new Map<number, PendingRead>()
+  readonly #pending = new Map<number, PendingRead>()
   #thread: StorageThread | undefined
   #lastId = 0
   #closed = false
@@ -27,7 +27,7 @@ export class Reader {
     const thread = (this.#thread ??= this.#launch())
     const id = ++this.#lastId
     return new Promise<Readings[R]['gives']>((resolve, reject) => {
-      this.#asked.set(id, { resolve: value => resolve(value as Readings[R]['gives']), reject })
+      this.#pending.set(id, { resolve: value => resolve(value as Readings[R]['gives']), reject })
       thread.postMessage({ id, reading, given }, [])
     })
   }
@@ -45,19 +45,19 @@ export class Reader {
     const thread = this.#startThread('reader-thread', { path: this.#path } satisfies ReaderStart)
     let cause: unknown
     thread.on('message', ({ id, value, fault }: FromReader) => {
-      const asked = this.#asked.get(id)
-      this.#asked.delete(id)
-      if (fault === undefined) asked?.resolve(value)
-      else asked?.reject(new Error(fault))
+      const pending = this.#pending.get(id)
+      this.#pending.delete(id)
+      if (fault === undefined) pending?.resolve(value)
+      else pending?.reject(new Error(fault))
     })
     thread.on('error', error => {
       cause = error
     })
     thread.on('exit', () => {
       if (this.#thread === thread) this.#thread = undefined
-      const asked = [...this.#asked.values()]
-      this.#asked.clear()
-      for (const one of asked) one.reject(new Error('the storage reader stopped', { cause }))
+      const pending = [...this.#pending.values()]
+      this.#pending.clear()
+      for (const one of pending) one.reject(new Error('the storage reader stopped', { cause }))
     })
     return thread
   }

@@ -189,9 +189,9 @@ async function* checkUpstreams({ upstreams }: CompiledConfig): AsyncIterable<Che
 function* checkKeys({ upstreams }: Pick<Status, 'upstreams'>): Iterable<Checked> {
   for (const { name, keys = [] } of upstreams) {
     if (keys.length === 0) continue
-    const asked = keys.filter(key => key.asked)
-    const text = `${asked.length} of ${keys.length} in use`
-    if (asked.length === 0)
+    const available = keys.filter(key => key.asked)
+    const text = `${available.length} of ${keys.length} in use`
+    if (available.length === 0)
       yield fail(`keys of ${name}`, `${text}: requests to its models are refused`, 'see tollgate upstreams list')
     for (const key of keys) {
       if (key.state !== 'suspended') continue
@@ -202,7 +202,7 @@ function* checkKeys({ upstreams }: Pick<Status, 'upstreams'>): Iterable<Checked>
           : `fix the key, then run tollgate upstreams test ${name} ${key.name}`
       yield warn(`keys of ${name}`, why, remedy)
     }
-    if (asked.length > 0 && !keys.some(({ state }) => state === 'suspended')) yield ok(`keys of ${name}`, text)
+    if (available.length > 0 && !keys.some(({ state }) => state === 'suspended')) yield ok(`keys of ${name}`, text)
   }
 }
 

@@ -43,7 +43,7 @@ export type Imported = {
 export type Off = { readonly name: string; readonly why: string }
 
 /** Sentences of the report; `lose` is for settings that no longer guard, limit or replace anything. */
-type Telling = { readonly note: (text: string) => void; readonly lose: (text: string) => void }
+type Reporter = { readonly note: (text: string) => void; readonly lose: (text: string) => void }
 
 /** The failures after which one model replaces another; undefined for any failure. */
 const fallbackKinds: { readonly [key: string]: string | undefined } = {
@@ -92,8 +92,8 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   for (const { name, target, why, isOfPattern } of left)
     if (!isOfPattern) note(`${name}: ${why}; the deployment ${target} is left out`)
   const aliases = addAliases(models, router, note)
-  const asked = addFallbacks(models, aliases, [router, settings], { note, lose })
-  const all = [...asked.values()]
+  const withFallbacks = addFallbacks(models, aliases, [router, settings], { note, lose })
+  const all = [...withFallbacks.values()]
   const active = new Set(all.filter(isActive).map(model => model.name))
   const used = new Set(all.filter(isActive).flatMap(model => model.routes.map(route => route.upstream)))
   for (const text of upstreams.poolNotes(name => used.has(name))) note(text)
@@ -113,7 +113,7 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
     )
   const retries = retriesOf(router) ?? retriesOf(settings)
   for (const text of secrets.notes()) note(text)
-  for (const { text, isLoss } of tellLeft(file, list)) (isLoss ? lose : note)(text)
+  for (const { text, isLoss } of describeLeft(file, list)) (isLoss ? lose : note)(text)
   const lines = new Set(read.flatMap(one => ('way' in one && active.has(one.name) && !off.has(one) ? [one.line] : [])))
   const draft = {
     origin: 'Imported from a LiteLLM config.yaml.',
@@ -177,7 +177,7 @@ function addCredential(entry: Tracked, file: Tracked): void {
 }
 
 /** Deployments with one name are one model: their limits add up, and the highest price applies. */
-function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, { note, lose }: Telling) {
+function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, { note, lose }: Reporter) {
   const models = new Map<string, DraftModel>()
   const off = new Map<Deployment, string>()
   for (const [name, given] of Map.groupBy(deployments, one => one.name)) {
@@ -289,39 +289,39 @@ function addFallbacks(
   named: ReadonlyMap<string, DraftModel>,
   aliases: ReadonlyMap<string, DraftModel>,
   sections: readonly Tracked[],
-  telling: Telling,
+  reporter: Reporter,
 ): Map<string, DraftModel> {
   const models = new Map([...named, ...[...aliases].map(([name, model]) => [name, { ...model, name }] as const)])
-  const asked = new Map(models)
+  const result = new Map(models)
   const listed = (section: Tracked, key: string): readonly unknown[] =>
     listOf(section.takeAs(key, value => (Array.isArray(value) ? value : undefined)))
   const several = (others: unknown): readonly unknown[] => (Array.isArray(others) ? others : [others])
   const usual = sections.flatMap(section => listed(section, 'default_fallbacks'))
   /** Models with fallbacks of their own, and models whose own fallbacks are used after every failure. */
-  const [told, own] = [new Set<string>(), new Set<string>()]
+  const [configured, own] = [new Set<string>(), new Set<string>()]
   for (const [kind, when] of Object.entries(fallbackKinds))
     for (const section of sections)
       for (const [name, others] of listed(section, kind).flatMap(one => Object.entries(fieldsOf(one)))) {
         if (name === anyModel && when === undefined) usual.push(...several(others))
-        else for (const other of several(others)) addFallback(asked, { name, other, models, when }, telling)
-        told.add(name)
+        else for (const other of several(others)) addFallback(result, { name, other, models, when }, reporter)
+        configured.add(name)
         if (when === undefined) own.add(name)
       }
   for (const [alias, { name }] of aliases) {
-    const model = asked.get(name)
-    if (!model || told.has(alias) || !told.has(name)) continue
-    asked.set(alias, { ...model, name: alias })
+    const model = result.get(name)
+    if (!model || configured.has(alias) || !configured.has(name)) continue
+    result.set(alias, { ...model, name: alias })
     if (own.has(name)) own.add(alias)
-    telling.note(`${alias}: it has the fallbacks of ${name}; LiteLLM uses none for requests by an alias`)
+    reporter.note(`${alias}: it has the fallbacks of ${name}; LiteLLM uses none for requests by an alias`)
   }
   for (const other of usual) {
     const next = models.get(String(other))
-    if (!next) telling.lose(`the default fallback ${textOf(other)} is not translated: the model does not exist`)
+    if (!next) reporter.lose(`the default fallback ${textOf(other)} is not translated: the model does not exist`)
     for (const [name, model] of models)
       if (next && !own.has(name) && name !== other && mayReplace(model, next))
-        addFallback(asked, { name, other, models, when: undefined }, telling)
+        addFallback(result, { name, other, models, when: undefined }, reporter)
   }
-  return asked
+  return result
 }
 
 /** Whether the other model accepts requests for this model, unchanged or translated. */
@@ -331,7 +331,7 @@ function mayReplace(model: DraftModel, next: DraftModel): boolean {
 }
 
 function addFallback(
-  asked: Map<string, DraftModel>,
+  result: Map<string, DraftModel>,
   {
     name,
     other,
@@ -343,9 +343,9 @@ function addFallback(
     readonly models: ReadonlyMap<string, DraftModel>
     readonly when: string | undefined
   },
-  { note, lose }: Telling,
+  { note, lose }: Reporter,
 ): void {
-  const [model, next] = [asked.get(name), typeof other === 'string' ? models.get(other) : undefined]
+  const [model, next] = [result.get(name), typeof other === 'string' ? models.get(other) : undefined]
   if (!model) return lose(`${name}: its fallback ${textOf(other)} is not translated: the model does not exist`)
   const isApart = model.family === imageFamily
   const why = !next ? 'the model does not exist' : whyNoFallback(model, next, isApart)
@@ -357,11 +357,11 @@ function addFallback(
   if (isApart) {
     const priority = Math.max(...model.routes.map(one => one.priority))
     const further = routes.map(one => ({ ...one, priority: one.priority + priority }))
-    asked.set(name, { ...model, routes: [...model.routes, ...further] })
+    result.set(name, { ...model, routes: [...model.routes, ...further] })
     note(
       `${name}: ${isActive(model) ? '' : 'once it has its prices, '}responses of its fallback ${next.name} are charged as ${name}`,
     )
-  } else asked.set(name, { ...model, fallbacks: [...new Set([...(model.fallbacks ?? []), next.name])] })
+  } else result.set(name, { ...model, fallbacks: [...new Set([...(model.fallbacks ?? []), next.name])] })
   if (when !== undefined) lose(`${name}: LiteLLM uses ${next.name} ${when}`)
 }
 
@@ -429,7 +429,7 @@ const guardCallback =
   /presidio|guard|moderation|prompt_injection|hide_secrets|banned_keywords|blocked_user|lakera|aporia|pillar/i
 
 /** A sentence for each unused setting; settings of models are grouped by name. */
-function tellLeft(file: Tracked, list: readonly Tracked[]): readonly { text: string; isLoss: boolean }[] {
+function describeLeft(file: Tracked, list: readonly Tracked[]): readonly { text: string; isLoss: boolean }[] {
   const ofModels = new Map<string, Set<string>>()
   for (const entry of list)
     for (const path of entry.left()) {

@@ -1,5 +1,5 @@
 import type { Fields } from './fields.ts'
-import { readSaid, type Said } from './litellm-said.ts'
+import { readSetting, type Setting } from './litellm-setting.ts'
 import type { Vendor } from './litellm-vendors.ts'
 import type { SecretBook } from './secret-book.ts'
 import type { Style } from './styles.ts'
@@ -83,7 +83,7 @@ function awsCredential(
     ['aws_secret_access_key', 'AWS_SECRET_ACCESS_KEY'],
     ...(params.has('aws_session_token') ? [['aws_session_token', 'AWS_SESSION_TOKEN'] as const] : []),
   ] as const) {
-    const kept = keep(readSaid(params.take(name) ?? `os.environ/${variable}`, variables), name, secrets, '-none')
+    const kept = keep(readSetting(params.take(name) ?? `os.environ/${variable}`, variables), name, secrets, '-none')
     if ('why' in kept) return kept
     halves.push(JSON.stringify(kept.reference))
   }
@@ -159,24 +159,24 @@ function googleCredential(
   { variables, secrets, note }: CloudAround,
 ): string | { readonly why: string } {
   const given = params.take('vertex_credentials')
-  const said = readSaid(
+  const setting = readSetting(
     typeof given === 'object' ? JSON.stringify(given) : (given ?? 'os.environ/GOOGLE_APPLICATION_CREDENTIALS'),
     variables,
   )
   let reference: string
-  if (said.kind === 'unreadable') return { why: 'its vertex_credentials are not text, or name an invalid variable' }
-  if (said.kind === 'variable') {
+  if (setting.kind === 'unreadable') return { why: 'its vertex_credentials are not text, or name an invalid variable' }
+  if (setting.kind === 'variable') {
     // In LiteLLM the value may be a path; a reference within a reference is not possible here.
-    const name = said.name === 'GOOGLE_APPLICATION_CREDENTIALS' ? 'VERTEX_SERVICE_ACCOUNT_KEY' : said.name
+    const name = setting.name === 'GOOGLE_APPLICATION_CREDENTIALS' ? 'VERTEX_SERVICE_ACCOUNT_KEY' : setting.name
     note(`${name}: set it to the text of the service account's key file, not to its path`)
     reference = `\${${name}:?the text of a service account's key file}`
-  } else if (said.text.trim().startsWith('{')) {
-    const kept = keep({ kind: 'literal', text: oneLine(said.text) }, 'vertex', secrets, '-none')
+  } else if (setting.text.trim().startsWith('{')) {
+    const kept = keep({ kind: 'literal', text: oneLine(setting.text) }, 'vertex', secrets, '-none')
     if ('why' in kept) return kept
     ;({ reference } = kept)
   } else {
-    if (/[{}$]/.test(said.text)) return { why: 'the path in its vertex_credentials has {, } or $' }
-    reference = `\${file:${said.text}}`
+    if (/[{}$]/.test(setting.text)) return { why: 'the path in its vertex_credentials has {, } or $' }
+    reference = `\${file:${setting.text}}`
   }
   return `{ sign: google-token, with: { key: ${JSON.stringify(reference)} } }`
 }
@@ -220,23 +220,24 @@ function claudeCalls(models: string): string {
 function partOf(params: Tracked, name: string, { variables }: CloudAround): string | undefined {
   const text = params.takeText(name)
   if (text === undefined) return undefined
-  const said = readSaid(text, variables)
-  if (said.kind === 'variable') return `\${${said.name}:-${said.name.toLowerCase().replaceAll('_', '-')}-is-not-set}`
-  return said.kind === 'literal' && /^[\w.:/@-]+$/.test(said.text) ? writeForeignPart(said.text) : undefined
+  const setting = readSetting(text, variables)
+  if (setting.kind === 'variable')
+    return `\${${setting.name}:-${setting.name.toLowerCase().replaceAll('_', '-')}-is-not-set}`
+  return setting.kind === 'literal' && /^[\w.:/@-]+$/.test(setting.text) ? writeForeignPart(setting.text) : undefined
 }
 
 const writeForeignPart = (text: string): string => text.replaceAll('$', '$$$$')
 
 /** A reference to a secret; `otherwise` is the value of an unset variable. */
 function keep(
-  said: Said,
+  setting: Setting,
   name: string,
   secrets: SecretBook,
   otherwise: string,
 ): { readonly reference: string } | { readonly why: string } {
-  if (said.kind === 'unreadable') return { why: `its ${name} is not text, or names an invalid variable` }
-  if (said.kind === 'variable') return { reference: `\${${said.name}:${otherwise}}` }
-  return secrets.keep(said.text, name)
+  if (setting.kind === 'unreadable') return { why: `its ${name} is not text, or names an invalid variable` }
+  if (setting.kind === 'variable') return { reference: `\${${setting.name}:${otherwise}}` }
+  return secrets.keep(setting.text, name)
 }
 
 /** The signature of a deployment with the id and the secret of a Microsoft application; undefined if it has none. */
@@ -244,9 +245,9 @@ export function microsoftCredential(
   params: Tracked,
   { variables, secrets }: CloudAround,
 ): string | undefined | { readonly why: string } {
-  const tenant = params.has('tenant_id') ? readSaid(params.take('tenant_id'), variables) : undefined
+  const tenant = params.has('tenant_id') ? readSetting(params.take('tenant_id'), variables) : undefined
   if (!tenant) return undefined
-  const [id, secret] = [params.take('client_id'), params.take('client_secret')].map(one => readSaid(one, variables))
+  const [id, secret] = [params.take('client_id'), params.take('client_secret')].map(one => readSetting(one, variables))
   const name =
     tenant.kind === 'variable' ? `\${${tenant.name}:-tenant-is-not-set}` : tenant.kind === 'literal' ? tenant.text : ''
   const kept = secret && keep(secret, 'client_secret', secrets, '-none')

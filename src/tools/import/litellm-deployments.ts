@@ -4,7 +4,7 @@ import type { Fields } from './fields.ts'
 import { type Cloud, cloudOf, rowProviders } from './litellm-clouds.ts'
 import { type DraftDefaults, readDefaults } from './litellm-defaults.ts'
 import { findPlace, type PlaceDefaults } from './litellm-places.ts'
-import { readSaid } from './litellm-said.ts'
+import { readSetting } from './litellm-setting.ts'
 import { isPrice } from '../prices/index.ts'
 import { costOf, pricesLeft, wholeCostOf } from './litellm-prices.ts'
 import { type Vendor, vendors } from './litellm-vendors.ts'
@@ -251,8 +251,8 @@ function vendorOf(target: string, params: Tracked, around: Around) {
 /** The style of a vendor at certain addresses, where some have other paths. */
 function styleAt(vendor: Vendor, prefix: string, params: Tracked, { variables }: Around): Vendor {
   const base = params.peekText('api_base') ?? params.peekText('base_url')
-  const said = base === undefined ? undefined : readSaid(base, variables)
-  const text = said?.kind === 'literal' ? said.text.replace(/\/$/, '') : ''
+  const setting = base === undefined ? undefined : readSetting(base, variables)
+  const text = setting?.kind === 'literal' ? setting.text.replace(/\/$/, '') : ''
   if (vendor.style === 'google' && text.endsWith('/openai')) return { ...vendor, style: 'openai', only: 'chat' }
   if (prefix !== 'azure_ai') return vendor
   const { path: _, ...plain } = vendor
@@ -287,10 +287,10 @@ function findRow(
 ): { readonly row: TableRow | undefined; readonly why: string | undefined } {
   if (!prices) return { row: undefined, why: undefined }
   const base = params.takeText('api_base') ?? params.takeText('base_url')
-  const said = base === undefined ? undefined : readSaid(base, variables)
-  const host = said?.kind === 'literal' && URL.canParse(said.text) ? new URL(said.text).hostname : undefined
+  const setting = base === undefined ? undefined : readSetting(base, variables)
+  const host = setting?.kind === 'literal' && URL.canParse(setting.text) ? new URL(setting.text).hostname : undefined
   const isOwn =
-    said === undefined ||
+    setting === undefined ||
     vendor.path !== undefined ||
     (vendor.url !== undefined && host === new URL(vendor.url).hostname)
   const isServer = prefix === 'openai' || !Object.hasOwn(vendors, prefix)
@@ -328,8 +328,8 @@ function modeOf(
   { mode }: LitellmOptions,
 ): string | undefined {
   const [params, facts] = [entry.in('litellm_params'), entry.in('model_info')]
-  const said = facts.takeText('mode') ?? params.takeText('mode')
-  if (said !== undefined) return otherModes[said] ?? said
+  const ownMode = facts.takeText('mode') ?? params.takeText('mode')
+  if (ownMode !== undefined) return otherModes[ownMode] ?? ownMode
   if (row?.mode !== undefined) return row.mode
   const talks = ofTalk.some(key => params.has(key)) || ofTalkFacts.some(key => facts.has(key))
   return talks ? 'chat' : (vendor.only ?? mode)
@@ -353,25 +353,25 @@ function costFor(
   const { family, isLocal, row, unpriced } = about
   const name = entry.takeText('model_name') ?? ''
   const given = priceFields(entry)
-  const said = costOf(given, family)
-  const isSaid = Object.keys(given).length > 0
-  if (said.kind !== 'unknown') {
+  const ownCost = costOf(given, family)
+  const hasPrices = Object.keys(given).length > 0
+  if (ownCost.kind !== 'unknown') {
     const left = pricesLeft(given, family)
     const whole = left.length > 0 ? wholeCostOf(given, family) : undefined
     for (const field of whole?.left ?? left)
       note(`${name}: ${field} is not translated and not charged: it has no equivalent price here`)
-    return whole?.cost ?? said
+    return whole?.cost ?? ownCost
   }
   if (about.isNamedFree) return { kind: 'free' }
-  if (isLocal && !isSaid) {
+  if (isLocal && !hasPrices) {
     if (options.localFree === true) return { kind: 'free' }
     return { kind: 'unknown', why: 'it runs on your own machine: set its prices, or use --local-free' }
   }
-  if (!row || !options.prices || isSaid) {
+  if (!row || !options.prices || hasPrices) {
     const table = options.prices?.name
     const unknown = unpriced === undefined ? 'does not contain it either' : `says of it: ${unpriced}`
     const missing = table === undefined ? 'set a table with --prices' : `the table ${table} ${unknown}`
-    return { kind: 'unknown', why: said.kind === 'unknown' ? `${said.why}; ${missing}` : missing }
+    return { kind: 'unknown', why: ownCost.kind === 'unknown' ? `${ownCost.why}; ${missing}` : missing }
   }
   const where = `the row ${row.id} of ${options.prices.name}`
   const listed = costOfRow(row, family)

@@ -1,7 +1,7 @@
 import { bareCalls } from './families.ts'
 import { type Fields, fieldsOf } from './fields.ts'
 import { type Cloud, googleCalls, microsoftCredential } from './litellm-clouds.ts'
-import { readSaid, type Said } from './litellm-said.ts'
+import { readSetting, type Setting } from './litellm-setting.ts'
 import type { Vendor } from './litellm-vendors.ts'
 import type { SecretBook } from './secret-book.ts'
 import { credentialOf } from './styles.ts'
@@ -52,7 +52,7 @@ export function findPlace(
     ? { url: cloud.url, isBare: false, isLocal: false, isOwn: true, calls: cloud.calls }
     : base === undefined
       ? ownPlace(vendor)
-      : placeAt(readSaid(base, variables), vendor, note)
+      : placeAt(readSetting(base, variables), vendor, note)
   if (!found) return { why: 'it has no usable api_base' }
   const signed = cloud ? cloud.credential : vendor.path === undefined ? undefined : microsoftCredential(params, around)
   if (typeof signed === 'object') return signed
@@ -97,10 +97,10 @@ function ownPlace({ url, isBare, isLocal }: Vendor): Address | undefined {
   return { url: JSON.stringify(url), isBare: isBare === true, isLocal: isLocal === true, isOwn: true }
 }
 
-function placeAt(said: Said, vendor: Vendor, note: (text: string) => void): Address | undefined {
+function placeAt(setting: Setting, vendor: Vendor, note: (text: string) => void): Address | undefined {
   const { path = '' } = vendor
-  if (said.kind === 'variable') {
-    const { name } = said
+  if (setting.kind === 'variable') {
+    const { name } = setting
     const version = vendor.style === 'google' ? 'v1beta' : 'v1'
     note(`/${version}/… is appended to ${name}: set it without /${version} at the end`)
     const unset = `https://${name.toLowerCase().replaceAll('_', '-')}-is-not-set.invalid`
@@ -108,8 +108,8 @@ function placeAt(said: Said, vendor: Vendor, note: (text: string) => void): Addr
     // Every customer of a cloud has its own address.
     return { url, isBare: false, isLocal: vendor.isLocal === true, isOwn: path !== '' }
   }
-  if (said.kind !== 'literal') return undefined
-  const whole = withoutDeployment(said.text.trim(), vendor).replace(/(?<!\/)\/+$/, '')
+  if (setting.kind !== 'literal') return undefined
+  const whole = withoutDeployment(setting.text.trim(), vendor).replace(/(?<!\/)\/+$/, '')
   if (vendor.style === 'google') return googleAt(whole, vendor)
   const bare = whole.replace(/\/v1$/, '')
   if (!address.test(bare) || !URL.canParse(bare)) return undefined
@@ -166,16 +166,16 @@ function referenceOf(
   },
 ): { readonly reference: string | undefined } | { readonly why: string } {
   const { prefix, vendor, variables, secrets } = around
-  const said =
+  const setting =
     given === undefined || given === ''
       ? vendor.key === undefined
         ? undefined
-        : readSaid(`os.environ/${vendor.key}`, variables)
-      : readSaid(typeof given === 'number' ? String(given) : given, variables)
-  if (said === undefined) return { reference: undefined }
-  if (said.kind === 'unreadable') return { why: 'its api_key is not text, or names an invalid variable' }
-  if (said.kind === 'variable') return { reference: `\${${said.name}:-}` }
-  return secrets.keep(said.text, prefix)
+        : readSetting(`os.environ/${vendor.key}`, variables)
+      : readSetting(typeof given === 'number' ? String(given) : given, variables)
+  if (setting === undefined) return { reference: undefined }
+  if (setting.kind === 'unreadable') return { why: 'its api_key is not text, or names an invalid variable' }
+  if (setting.kind === 'variable') return { reference: `\${${setting.name}:-}` }
+  return secrets.keep(setting.text, prefix)
 }
 
 function headersOf(
@@ -190,16 +190,16 @@ function headersOf(
     ...fieldsOf(params.take('extra_headers')),
   }
   const written = Object.entries(given).flatMap(([name, value]) => {
-    const said = readSaid(value, variables)
+    const setting = readSetting(value, variables)
     const reference =
-      said.kind === 'variable'
-        ? { reference: `\${${said.name}:-}` }
-        : said.kind === 'literal' && secretHeader.test(name)
-          ? secrets.keep(said.text, name)
+      setting.kind === 'variable'
+        ? { reference: `\${${setting.name}:-}` }
+        : setting.kind === 'literal' && secretHeader.test(name)
+          ? secrets.keep(setting.text, name)
           : undefined
-    const isPlain = said.kind === 'literal' && /^[\t\x20-\x7e]*$/.test(said.text)
+    const isPlain = setting.kind === 'literal' && /^[\t\x20-\x7e]*$/.test(setting.text)
     const text = reference && 'reference' in reference ? JSON.stringify(reference.reference) : undefined
-    const own = text ?? (reference === undefined && isPlain ? writeForeign(said.text) : undefined)
+    const own = text ?? (reference === undefined && isPlain ? writeForeign(setting.text) : undefined)
     if (own === undefined || !headerName.test(name)) {
       note(`${params.path}: the header ${name} of extra_headers is not valid and is left out`)
       return []

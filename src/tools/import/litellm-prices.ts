@@ -101,7 +101,7 @@ function asTexts(value: unknown): unknown {
 
 /** Price fields that the family has no unit for. */
 export function pricesLeft(given: Fields, family: string): readonly string[] {
-  const said = new Map(
+  const decimals = new Map(
     (ways[family] ?? []).flat().flatMap(row => row.fields.map(field => [field, decimalOf(given, row)] as const)),
   )
   return Object.keys(given)
@@ -110,7 +110,7 @@ export function pricesLeft(given: Fields, family: string): readonly string[] {
       const value = given[name]
       const decimal = toDecimal(value)
       const isNothing = value === undefined || value === null || (decimal !== undefined && Number(decimal) === 0)
-      return !isNothing && (!said.has(name) || said.get(name) !== decimal)
+      return !isNothing && (!decimals.has(name) || decimals.get(name) !== decimal)
     })
 }
 

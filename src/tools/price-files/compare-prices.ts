@@ -72,8 +72,8 @@ export function comparePricesInUse(inUse: readonly PriceInUse[], after: readonly
   return { differences, compared, notes }
 }
 
-function findRow(asked: PriceInUse['asked'], rows: TableRows<Placed>): Placed | 'none' | 'several' {
-  const found = asked.map(({ id, upstream }) => rows.find(id, { provider: upstream })).filter(isFound)
+function findRow(names: PriceInUse['asked'], rows: TableRows<Placed>): Placed | 'none' | 'several' {
+  const found = names.map(({ id, upstream }) => rows.find(id, { provider: upstream })).filter(isFound)
   const [first, ...more] = found.map(one => one.row)
   if (!first) return 'none'
   return more.every(row => costsTheSame(row, first)) ? first : 'several'

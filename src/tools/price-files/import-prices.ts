@@ -42,13 +42,13 @@ export function importPrices(text: string, options: PriceImport): ImportedPrices
         : 'this is not valid JSON, or is truncated',
     )
   const table = withoutUndercharging(read, options.allowUndercharge)
-  const isAsked = askedFor(only, providers)
+  const isSelected = selectedBy(only, providers)
   const fit = table.rows.filter(row => isName(row.id))
   const misnamed = table.rows
     .filter(row => !isName(row.id))
     .map(({ id }) => ({ id, why: 'its name is not valid in a file' }))
-  const rows = fit.filter(row => isAsked(row.id, row.provider)).toSorted(byId)
-  const left = [...table.left, ...misnamed].filter(({ id }) => isAsked(id, undefined)).toSorted(byId)
+  const rows = fit.filter(row => isSelected(row.id, row.provider)).toSorted(byId)
+  const left = [...table.left, ...misnamed].filter(({ id }) => isSelected(id, undefined)).toSorted(byId)
   const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`
   return {
     text: writeTable({ source, asOf, digest, currency: 'USD', rows }),
@@ -58,7 +58,7 @@ export function importPrices(text: string, options: PriceImport): ImportedPrices
   }
 }
 
-function askedFor(only: readonly string[], providers: readonly string[]) {
+function selectedBy(only: readonly string[], providers: readonly string[]) {
   const isNamed = namedBy(only)
   return (id: string, provider: string | undefined): boolean =>
     isNamed(id) && (providers.length === 0 || providers.some(one => one === provider || id.startsWith(`${one}/`)))

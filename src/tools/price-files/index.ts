@@ -45,22 +45,22 @@ export async function listPricesInUse(file: string, env: Environment): Promise<L
  * The differences of a newer table from an older one, or from the prices of a configuration.
  * @throws Error if a table cannot be read, or has another currency
  */
-export async function comparePrices(asked: PriceQuestion, env: Environment): Promise<PriceComparison> {
-  const { before, after, config, only = [], fromTables = false } = asked
-  const isAsked = namedBy(only)
+export async function comparePrices(query: PriceQuestion, env: Environment): Promise<PriceComparison> {
+  const { before, after, config, only = [], fromTables = false } = query
+  const isSelected = namedBy(only)
   const now = readPriceTable(after, await readFile(after, 'utf8'))
   if (!now.ok) return now
   if (before === undefined) {
     const listed = await listPricesInUse(config, env)
     if (!listed.ok) return listed
     needSame(listed.currency, now.currency)
-    const inUse = listed.prices.filter(one => isAsked(one.model) && (!fromTables || one.row !== null))
+    const inUse = listed.prices.filter(one => isSelected(one.model) && (!fromTables || one.row !== null))
     return { ok: true, currency: now.currency, ...comparePricesInUse(inUse, now.rows) }
   }
   const old = readPriceTable(before, await readFile(before, 'utf8'))
   if (!old.ok) return old
   needSame(old.currency, now.currency)
-  const named = (rows: readonly ReadRow[]): readonly ReadRow[] => rows.filter(row => isAsked(row.id))
+  const named = (rows: readonly ReadRow[]): readonly ReadRow[] => rows.filter(row => isSelected(row.id))
   return { ok: true, currency: now.currency, ...comparePriceTables(named(old.rows), named(now.rows)) }
 }
 

@@ -4,7 +4,7 @@ import { isPrice, isRestated, isUnreachable, readTokenField } from './litellm-fi
 import { readWindows } from './off-peak.ts'
 import { PriceGrid } from './price-grid.ts'
 import { repeatedNames } from '../../util/index.ts'
-import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
+import { type Fields, fieldsOf, parseExact, listedTwice, type SourceTable, textOf } from './source-table.ts'
 
 /** A way to price a mode: by tokens, or by another counted unit. */
 type Way = { readonly tokens: readonly UnitName[] } | { readonly label: string; readonly fields: readonly string[] }
@@ -49,7 +49,7 @@ export function readLitellmTable(text: string): SourceTable | undefined {
   const left: { id: string; why: string }[] = []
   const twice = new Set(repeatedNames(text).map(([id]) => id))
   for (const [id, value] of entries) {
-    const read = twice.has(id) ? saidTwice : readRow(id, fieldsOf(value), bySize)
+    const read = twice.has(id) ? listedTwice : readRow(id, fieldsOf(value), bySize)
     if (typeof read === 'string') left.push({ id, why: read })
     else rows.push(read)
   }

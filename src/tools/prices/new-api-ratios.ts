@@ -3,7 +3,7 @@ import { isZero, multiply, readDecimal, toPrice, toRoundedPrice, withoutNoise } 
 import { readExpression } from './new-api-expression.ts'
 import { PriceGrid } from './price-grid.ts'
 import { repeatedNames } from '../../util/index.ts'
-import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
+import { type Fields, fieldsOf, parseExact, listedTwice, type SourceTable, textOf } from './source-table.ts'
 
 /** Maps by model name, as in the options of new-api and one-api. */
 type Ratios = { readonly [map: string]: Fields }
@@ -51,7 +51,7 @@ export function readNewApiRatios(text: string, onRounded?: OnRounded): SourceTab
   const left: { id: string; why: string }[] = []
   const twice = repeatedModels(text, parsed.value)
   for (const id of names) {
-    const read = twice.has(id) ? saidTwice : readRow(id, ratios, onRounded)
+    const read = twice.has(id) ? listedTwice : readRow(id, ratios, onRounded)
     if (typeof read === 'string') left.push({ id, why: read })
     else rows.push(read)
   }

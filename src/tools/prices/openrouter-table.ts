@@ -3,7 +3,7 @@ import { isZero, readDecimal } from './decimals.ts'
 import { priceOf } from './litellm-table.ts'
 import { PriceGrid } from './price-grid.ts'
 import { repeatedNames } from '../../util/index.ts'
-import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
+import { type Fields, fieldsOf, parseExact, listedTwice, type SourceTable, textOf } from './source-table.ts'
 
 /** OpenRouter's names and the gateway's units; prices of tokens are per token. */
 const tokens: { readonly [field: string]: UnitName } = {
@@ -37,7 +37,7 @@ export function readOpenrouterTable(text: string): SourceTable | undefined {
   const byId = Map.groupBy(models, one => String(one['id']))
   for (const [id, [one, ...more]] of byId) {
     const isTwice = more.length > 0 || repeated.includes(id)
-    const read = isTwice ? saidTwice : readRow(id, fieldsOf(one?.['pricing']))
+    const read = isTwice ? listedTwice : readRow(id, fieldsOf(one?.['pricing']))
     if (typeof read === 'string') left.push({ id, why: read })
     else rows.push(read)
   }

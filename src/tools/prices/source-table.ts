@@ -12,7 +12,7 @@ export type SourceTable = {
 }
 
 /** The reason for a row that a table contains twice. */
-export const saidTwice = 'it, or a part of it, is listed twice'
+export const listedTwice = 'it, or a part of it, is listed twice'
 
 /** The table without the rows that leave out a cost, unless `isAllowed`. */
 export function withoutUndercharging({ rows, left }: SourceTable, isAllowed = false): SourceTable {

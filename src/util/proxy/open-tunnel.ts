@@ -130,6 +130,6 @@ function reasonOf(message: string): string {
   const code = /\b(E[A-Z]{4,})\b/.exec(message)?.[1]
   if (code !== undefined) return `unreachable (${code})`
   if (/auth/i.test(message)) return 'refused: it requires valid credentials'
-  const said = /rejected connection - (\w+)/.exec(message)?.[1]
-  return said === undefined ? `failed (${message.replaceAll(/[^\w .:-]/g, '').slice(0, 80)})` : `refused (${said})`
+  const reason = /rejected connection - (\w+)/.exec(message)?.[1]
+  return reason === undefined ? `failed (${message.replaceAll(/[^\w .:-]/g, '').slice(0, 80)})` : `refused (${reason})`
 }

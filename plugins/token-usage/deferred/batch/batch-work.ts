@@ -61,7 +61,7 @@ export function checkBatch(tools: BatchTools, context: RequestContext, target: T
   const { parseObject } = tools
   const tier = batch.facts.service_tier
   const input = new BatchInput({ context, target, operation, traits: own, isFile, tier, parseObject })
-  const work: DeferredWork = { traits, course: 'asked' }
+  const work: DeferredWork = { traits, course: 'requested' }
   context.slots.put(batchSlot, { work, batch, operation, input, bytes: 0, isHeld: false, isSent: false })
   context.slots.put(detachedJobSlot, true)
 }

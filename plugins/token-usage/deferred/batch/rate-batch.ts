@@ -8,7 +8,7 @@ import {
 } from '../../../../src/plugin-api/index.ts'
 import { eachLine, parseJsonIfValid } from '../../../../src/wire/index.ts'
 import { holds, inputOf, rateGroups, type UsageGroup, type Use } from '../../../../src/pricing/index.ts'
-import { ordinaryFacts } from '../../asked-facts.ts'
+import { ordinaryFacts } from '../../request-facts.ts'
 import { fail } from '../../errors.ts'
 import { judgeUsage } from '../../judge-usage.ts'
 import { needsPerson } from '../../needs-person.ts'
@@ -51,7 +51,7 @@ class BatchTotals {
     const answer = this.#answerOf(line)
     if (!answer) return
     const { facet, dialect, job } = this.#terms
-    const [{ sent = '0', ...asked } = {}] = job.told
+    const [{ sent = '0', ...facts } = {}] = job.told
     const usage = dialect.usageOf(this.#operation, answer)
     const sizes = { body: none, answerBytes: line.length, facet, sentBytes: Number(sent) }
     const judged = judgeUsage(usage, sizes)
@@ -69,7 +69,7 @@ class BatchTotals {
     })
     for (const unit of missing) this.missing.add(unit)
     const { batch } = this.#terms.traits
-    this.#sum(uses, { ...factsOf(asked), ...(usage && ordinaryFacts(usage.facts)), ...batch?.facts })
+    this.#sum(uses, { ...factsOf(facts), ...(usage && ordinaryFacts(usage.facts)), ...batch?.facts })
   }
 
   get #at(): number {

@@ -8,16 +8,16 @@ import type { ConfigViewProps } from './view.ts'
 import { WhatIf } from './what-if.tsx'
 import { Yaml } from './yaml.tsx'
 
-type Told = { readonly text: string; readonly ok: boolean; readonly findings: readonly Finding[] }
+type CheckResult = { readonly text: string; readonly ok: boolean; readonly findings: readonly Finding[] }
 
 /** Checks a text as the gateway would, and computes last month's costs under it, without applying it. */
 export function Check({ of: { text: current } }: ConfigViewProps) {
   const [text, setText] = useState(current)
-  const [told, setTold] = useState<Told | null>(null)
+  const [result, setResult] = useState<CheckResult | null>(null)
   const take = async (file: File | undefined) => {
     if (!file) return
     setText(await file.text())
-    setTold(null)
+    setResult(null)
   }
   return (
     <div
@@ -31,7 +31,7 @@ export function Check({ of: { text: current } }: ConfigViewProps) {
       <Form
         submit={t('config.check')}
         onSubmit={async () =>
-          setTold({
+          setResult({
             text,
             ...(await call<Checked>('/config/check', {
               method: 'POST',
@@ -57,19 +57,19 @@ export function Check({ of: { text: current } }: ConfigViewProps) {
           onFiles={([file]) => void take(file)}
         />
       </Form>
-      {told && (
+      {result && (
         <div class="stack" role="status">
-          <p class={`note ${told.ok ? '' : 'bad'}`}>{t(told.ok ? 'config.valid' : 'config.invalid')}</p>
-          <Findings of={told.findings} />
-          {told.findings.length > 0 && (
+          <p class={`note ${result.ok ? '' : 'bad'}`}>{t(result.ok ? 'config.valid' : 'config.invalid')}</p>
+          <Findings of={result.findings} />
+          {result.findings.length > 0 && (
             <Yaml
-              text={told.text}
-              wrong={new Set(told.findings.flatMap(({ line }) => (line === null ? [] : [line])))}
+              text={result.text}
+              wrong={new Set(result.findings.flatMap(({ line }) => (line === null ? [] : [line])))}
             />
           )}
         </div>
       )}
-      {told?.ok && <WhatIf of={{ text: told.text }} />}
+      {result?.ok && <WhatIf of={{ text: result.text }} />}
     </div>
   )
 }

@@ -18,31 +18,31 @@ import { Findings } from './findings.tsx'
 
 /** A configuration for the computation: a text, changes of the current one, or an earlier one. */
 type Terms = { readonly text: string } | { readonly edits: readonly Edit[] } | { readonly taken: number }
-type Told = { readonly value?: CostUnder; readonly error?: ApiError }
+type CostState = { readonly value?: CostUnder; readonly error?: ApiError }
 
 /** The cost of a period's charges, initially of last month, under another configuration. */
 export function WhatIf({ of: terms }: { readonly of: Terms }) {
   const { query, path, set } = useQuery()
   const zone = viewerZone()
   const { from, to, preset } = readRange({ ...query, range: query['range'] ?? 'last' }, dateIn(zone, new Date()))
-  const [told, setTold] = useState<Told>({})
+  const [state, setState] = useState<CostState>({})
   const [turn, setTurn] = useState(0)
-  const asked = JSON.stringify(terms)
+  const termsText = JSON.stringify(terms)
   useEffect(() => {
     const abort = new AbortController()
-    setTold({})
+    setState({})
     const span = { since: startOf(from), until: startOf(addDays(to, 1)) }
     const [path, own] = 'taken' in terms ? [`/config/history/${terms.taken}/cost`, {}] : ['/config/cost', terms]
     call<CostUnder>(path, { method: 'POST', body: { ...own, ...span }, signal: abort.signal }).then(
-      value => setTold({ value }),
+      value => setState({ value }),
       (error: unknown) => {
         if (abort.signal.aborted) return
-        setTold({ error: error instanceof ApiError ? error : new ApiError(0, 'unexpected', String(error)) })
+        setState({ error: error instanceof ApiError ? error : new ApiError(0, 'unexpected', String(error)) })
       },
     )
     return () => abort.abort()
-  }, [asked, from, to, turn])
-  const { value, error } = told
+  }, [termsText, from, to, turn])
+  const { value, error } = state
   return (
     <section class="section" aria-label={t('whatif')}>
       <h2>{t('whatif')}</h2>

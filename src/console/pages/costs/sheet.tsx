@@ -275,7 +275,7 @@ function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
     sum: sheet.parts.reduce((sum, part) => sum + (part.bars[i] ?? 0n), 0n),
     parts: sheet.parts.map(part => part.bars[i] ?? 0n),
   }))
-  const told = bars.map(({ label, href, sum, parts }) => ({
+  const columns = bars.map(({ label, href, sum, parts }) => ({
     label,
     title: [
       `${label}: ${shownAmount(amountOf(sum))} ${sheet.currency}`,
@@ -291,7 +291,7 @@ function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
   const spent = bars.filter(({ sum }) => sum > 0n)
   return (
     <div class="chart">
-      <Bars of={told} />
+      <Bars of={columns} />
       <details>
         <summary>{t('chart.table')}</summary>
         <Table

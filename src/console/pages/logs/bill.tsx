@@ -163,10 +163,10 @@ function Hints({ of }: { readonly of: BillingRecord }) {
         </p>
       ))}
       {of.warnings.map(text => {
-        const told = tWarning(text)
+        const translated = tWarning(text)
         return (
-          <p key={text} class="note warn theirs" {...(told === undefined && { lang: 'en' })}>
-            {told ?? text}
+          <p key={text} class="note warn theirs" {...(translated === undefined && { lang: 'en' })}>
+            {translated ?? text}
           </p>
         )
       })}

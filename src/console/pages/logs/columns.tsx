@@ -35,8 +35,8 @@ const usual: readonly ColumnName[] = ['result', 'model', 'operation', 'user', 'k
 
 /** The columns in the address, `?cols=result,model`; the usual ones without it. */
 export function readColumns(cols: string | undefined): readonly ColumnName[] {
-  const asked = cols?.split(',') ?? []
-  const chosen = chosenNames.filter(name => asked.includes(name))
+  const requested = cols?.split(',') ?? []
+  const chosen = chosenNames.filter(name => requested.includes(name))
   return chosen.length === 0 ? usual : chosen
 }
 

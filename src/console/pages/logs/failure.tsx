@@ -20,8 +20,8 @@ export function Attempts({ of: { attempts } }: { readonly of: LogRecord }) {
 }
 
 /** The error in the reader's language, from the stored values; and the upstream's message. */
-export function Failure({ of: { error, error_values: values, upstream_said: said } }: { readonly of: LogRecord }) {
-  if (!error && !said) return null
+export function Failure({ of: { error, error_values: values, upstream_said: message } }: { readonly of: LogRecord }) {
+  if (!error && !message) return null
   const shown = tFailureValues(values)
   const text = error ? tFailure(error, shown) : undefined
   return (
@@ -37,10 +37,10 @@ export function Failure({ of: { error, error_values: values, upstream_said: said
           ]}
         />
       )}
-      {said && (
+      {message && (
         <figure class="said">
           <figcaption>{t('failure.said')}</figcaption>
-          <blockquote class="theirs">{said}</blockquote>
+          <blockquote class="theirs">{message}</blockquote>
         </figure>
       )}
     </section>

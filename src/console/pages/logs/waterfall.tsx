@@ -1,7 +1,7 @@
 import { phasesOf } from '../../../domain/phases.ts'
 import type { LogRecord } from '../../api/shapes.ts'
 import { duration } from '../../numbers.ts'
-import { tell } from '../../words/index.ts'
+import { translate } from '../../words/index.ts'
 
 /** A percentage of the bar; even an instant has a minimum width. */
 const least = 0.8
@@ -17,7 +17,7 @@ export function Waterfall({ of }: { readonly of: LogRecord }) {
         const start = Math.min((from / all) * 100, 100 - least)
         return (
           <li key={name}>
-            <span>{tell(`phase.${name}`)}</span>
+            <span>{translate(`phase.${name}`)}</span>
             <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
               <rect class="track" x={0} y={0} width={100} height={10} />
               <rect x={start} y={0} width={Math.max(Math.min((ms / all) * 100, 100 - start), least)} height={10} />

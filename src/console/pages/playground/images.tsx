@@ -36,7 +36,7 @@ export function Images({ models, operation, edit }: BenchProps & { readonly edit
   const [files] = useFiles(operation, 'image')
   const [masks] = useFiles(operation, 'mask')
   const quotes = useRef(new Map<string, Money>())
-  const asked = (model: string) => ({
+  const requestFor = (model: string) => ({
     model,
     operation,
     ...(size.trim() !== '' && { size: size.trim() }),
@@ -105,7 +105,7 @@ export function Images({ models, operation, edit }: BenchProps & { readonly edit
           {models.map(({ name }) => (
             <Quote
               key={name}
-              asked={asked(name)}
+              request={requestFor(name)}
               names={models.length > 1}
               onSize={setSize}
               onQuote={money => (money ? quotes.current.set(name, money) : quotes.current.delete(name))}

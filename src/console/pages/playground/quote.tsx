@@ -11,7 +11,7 @@ import { tMismatch } from '../../words/mismatch.ts'
 import { tWarning } from '../../words/warning.ts'
 import type { Money as Amount } from './runs.ts'
 
-type Asked = {
+type QuoteRequest = {
   readonly model: string
   readonly operation: string
   readonly size?: string
@@ -22,7 +22,7 @@ type Asked = {
 /** A person types; the request waits until they pause. */
 const pauseMs = 250
 
-type Told = {
+type QuoteState = {
   /** The question of this answer: if it is not the current one, the next answer is in flight. */
   readonly of?: string
   readonly explained?: RequestExplanation
@@ -31,12 +31,12 @@ type Told = {
 
 /** The cost of the request, before it is sent. */
 export function Quote({
-  asked,
+  request,
   names = false,
   onQuote,
   onSize,
 }: {
-  readonly asked: Asked
+  readonly request: QuoteRequest
   /** Names its model. */
   readonly names?: boolean
   readonly onQuote?: (atMost: Amount | undefined) => void
@@ -44,22 +44,22 @@ export function Quote({
   readonly onSize?: (size: string) => void
 }) {
   const readsConfig = useMay('operators')
-  const [told, setTold] = useState<Told>({})
-  const text = JSON.stringify(asked)
+  const [state, setState] = useState<QuoteState>({})
+  const text = JSON.stringify(request)
   useEffect(() => {
     const abort = new AbortController()
     const timer = setTimeout(() => {
       call<RequestExplanation>('/explain', {
         method: 'POST',
-        body: JSON.parse(text) as Asked,
+        body: JSON.parse(text) as QuoteRequest,
         signal: abort.signal,
       }).then(
         explained => {
-          setTold({ of: text, explained })
+          setState({ of: text, explained })
           const { quote } = explained
           onQuote?.(quote ? { amount: quote.at_most, currency: quote.currency } : undefined)
         },
-        (error: unknown) => error instanceof ApiError && setTold({ of: text, error }),
+        (error: unknown) => error instanceof ApiError && setState({ of: text, error }),
       )
     }, pauseMs)
     return () => {
@@ -67,17 +67,17 @@ export function Quote({
       abort.abort()
     }
   }, [text])
-  if (told.error)
+  if (state.error)
     return (
       <p class="note bad" role="status">
-        {problemText(told.error)}
+        {problemText(state.error)}
       </p>
     )
-  if (!told.explained) return null
-  const { quote, expected_size: comesBack, dropped } = told.explained
+  if (!state.explained) return null
+  const { quote, expected_size: comesBack, dropped } = state.explained
   return (
-    <div class="notes" role="status" aria-busy={told.of !== text}>
-      {names && <p class="quiet theirs">{asked.model}</p>}
+    <div class="notes" role="status" aria-busy={state.of !== text}>
+      {names && <p class="quiet theirs">{request.model}</p>}
       {quote && (
         <div class="quote">
           <span class="quiet">{t('quote')}</span>
@@ -105,12 +105,12 @@ export function Quote({
       )}
       {comesBack && <p>{t('quote.comes_back', { size: comesBack })}</p>}
       {dropped.length > 0 && <p class="quiet">{t('quote.dropped', { fields: dropped.join(', ') })}</p>}
-      {warningsOf(told.explained).map(text => (
+      {warningsOf(state.explained).map(text => (
         <p key={text} class="note warn">
           {text}
         </p>
       ))}
-      {onSize && <Cheaper of={told.explained} onSize={onSize} />}
+      {onSize && <Cheaper of={state.explained} onSize={onSize} />}
     </div>
   )
 }

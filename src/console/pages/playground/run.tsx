@@ -37,8 +37,8 @@ function Ran<Result>({
   readonly children: (result: Result, isOver: boolean) => ComponentChildren
 }) {
   const { busy = false, model, result, error, stopped, record, tookMs } = of
-  const [isAsked, setAsked] = useState(false)
-  useEffect(() => setAsked(false), [busy])
+  const [isConfirming, setConfirming] = useState(false)
+  useEffect(() => setConfirming(false), [busy])
   const isOver = !busy && tookMs !== undefined
   return (
     <section class="card" aria-label={model ? `${t('play.result')} ${model}` : t('play.result')} aria-busy={busy}>
@@ -47,10 +47,10 @@ function Ran<Result>({
           {t('play.result')}
           {model && <span class="quiet theirs"> {model}</span>}
         </h2>
-        {busy && !isAsked && <Button onClick={() => setAsked(true)}>{t('stop')}</Button>}
+        {busy && !isConfirming && <Button onClick={() => setConfirming(true)}>{t('stop')}</Button>}
         {isOver && of.again && <Button onClick={of.again}>{t('play.again')}</Button>}
       </div>
-      {busy && isAsked && <StopNote of={of} onKeep={() => setAsked(false)} />}
+      {busy && isConfirming && <StopNote of={of} onKeep={() => setConfirming(false)} />}
       {busy && <Elapsed since={of.began ?? 0} isStill={result === undefined} />}
       <div class="stack" aria-live="polite">
         {error && <Problem error={error} />}

@@ -101,8 +101,8 @@ function start<Result>(place: string, model: string, question: Question<Result>,
     .catch((error: unknown) => {
       const tookMs = performance.now() - began
       if (own.signal.aborted) return change({ busy: false, stopped: true, tookMs })
-      const told = error instanceof ApiError ? error : new ApiError(0, 'unexpected', String(error))
-      change({ busy: false, error: told, tookMs })
+      const apiError = error instanceof ApiError ? error : new ApiError(0, 'unexpected', String(error))
+      change({ busy: false, error: apiError, tookMs })
     })
     .then(end)
     .catch(() => undefined)

@@ -237,10 +237,10 @@ export function Rerank(of: BenchProps) {
       {...of}
       ask={values => {
         const documents = need(values, 'documents').split('\n')
-        const asked = { query: need(values, 'query'), documents }
+        const params = { query: need(values, 'query'), documents }
         return model => ({
           path: '/v1/rerank',
-          body: { model, ...asked },
+          body: { model, ...params },
           async read(response) {
             const { results = [] } = (await response.json()) as { results?: readonly Omit<Ranked, 'text'>[] }
             return results.map(one => ({ ...one, text: documents[one.index] ?? '' }))

@@ -4,7 +4,7 @@ import { FilterLine } from '../../kit/filter-line.tsx'
 import type { useQuery } from '../../query.ts'
 import { t } from '../../words/index.ts'
 
-type Asked = ReturnType<typeof useQuery>
+type QueryState = ReturnType<typeof useQuery>
 
 /** The filters of a statement. One of an end user or a tag cannot be split by them. */
 export function StatementFilters({
@@ -15,10 +15,10 @@ export function StatementFilters({
   onPick,
 }: {
   readonly month: string
-  readonly query: Asked['query']
+  readonly query: QueryState['query']
   readonly by: string | undefined
   readonly isNarrowed: boolean
-  readonly onPick: Asked['set']
+  readonly onPick: QueryState['set']
 }) {
   const readsAll = useMay('readers')
   return (

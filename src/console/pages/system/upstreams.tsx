@@ -127,7 +127,7 @@ function whyNot({ reason, code, note, since, until, resting }: UpstreamKey) {
   if (reason === null)
     return resting.length === 0
       ? null
-      : resting.map(({ model, code: said }) => `${model}${t('colon')}${said ?? ''}`).join('; ')
+      : resting.map(({ model, code: reported }) => `${model}${t('colon')}${reported ?? ''}`).join('; ')
   return (
     <div>
       {tName('key_reason', reason)}
@@ -150,8 +150,8 @@ function whyNot({ reason, code, note, since, until, resting }: UpstreamKey) {
 
 /** The outcomes of the last hour's requests: `answered 20, invalid 1`. */
 function latelyText({ lately }: UpstreamKey): string {
-  const told = Object.entries(lately).filter(([, times]) => times > 0)
-  return told.map(([outcome, times]) => `${tName('key_outcome', outcome)} ${count(times)}`).join(' · ') || '–'
+  const outcomes = Object.entries(lately).filter(([, times]) => times > 0)
+  return outcomes.map(([outcome, times]) => `${tName('key_outcome', outcome)} ${count(times)}`).join(' · ') || '–'
 }
 
 function pathOf({ upstream, key }: Row, what: string): string {

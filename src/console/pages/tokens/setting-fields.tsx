@@ -29,9 +29,9 @@ export function SettingFields({
   const { gateway } = useSession()
   const models = useModels().map(model => model.name)
   const limit = (name: keyof Limits) => of?.limits?.[name]?.toString() ?? ''
-  const told = within.flatMap(bounds => tBounds(bounds, gateway.currency))
+  const bounds = within.flatMap(bounds => tBounds(bounds, gateway.currency))
   const hint = (field: string, otherwise?: string) => {
-    const own = told.filter(bound => bound.field === field)
+    const own = bounds.filter(bound => bound.field === field)
     return own.length > 0 ? own.map(({ most, by }) => t('bound.by', { most, by })).join(' · ') : otherwise
   }
   return (

@@ -27,28 +27,28 @@ export function ShownOnce({ made, onClose }: { readonly made: KeyWithSecret; rea
 
 /** Requests the models with the key, like any client. */
 function TestKey({ secret }: { readonly secret: string }) {
-  const [said, setSaid] = useState('')
+  const [message, setMessage] = useState('')
   const test = async () => {
-    setSaid(t('loading'))
+    setMessage(t('loading'))
     try {
       const response = await fetch('/v1/models', {
         headers: { authorization: `Bearer ${secret}` },
         credentials: 'omit',
       })
       const body = (await response.json()) as { data?: readonly unknown[]; error?: { message?: string } }
-      setSaid(
+      setMessage(
         response.ok
           ? t('test.works', { count: body.data?.length ?? 0 })
           : t('test.refused', { status: response.status, message: body.error?.message ?? '' }),
       )
     } catch {
-      setSaid(t('problem.offline'))
+      setMessage(t('problem.offline'))
     }
   }
   return (
     <div class="inline">
       <Button onClick={() => void test()}>{t('test')}</Button>
-      <span role="status">{said}</span>
+      <span role="status">{message}</span>
     </div>
   )
 }

@@ -1,10 +1,10 @@
 import type { LimitRequest, LimitStatus } from '../../../domain/index.ts'
 import type { Part } from './slots.ts'
-import { NotAsked, put, type Store } from './store.ts'
+import { NotSent, put, type Store } from './store.ts'
 
 /** The answer of a Redis slot to a take; `away` if there was none. */
 export type Answer =
-  | { readonly kind: 'taken' | 'full'; readonly standings: readonly LimitStatus[] }
+  | { readonly kind: 'taken' | 'full'; readonly statuses: readonly LimitStatus[] }
   | { readonly kind: 'away'; readonly error: unknown }
 
 /**
@@ -30,18 +30,18 @@ export async function giveBack(
   member: string,
   own: readonly LimitStatus[],
 ): Promise<readonly LimitStatus[]> {
-  const standings = [...own]
+  const statuses = [...own]
   await Promise.all(
     parts.map(async (part, i) => {
       const answer = answers[i]
       if (answer?.kind === 'away') return
-      if (answer?.kind === 'full') return put(standings, part, answer.standings)
+      if (answer?.kind === 'full') return put(statuses, part, answer.statuses)
       if (answer) void store.settle(member, part.demands.map(nothingOf))
-      const asked = await store.ask(part.tag, 'peek', '', part.demands).catch(() => undefined)
-      if (asked) put(standings, part, asked.statuses)
+      const peeked = await store.ask(part.tag, 'peek', '', part.demands).catch(() => undefined)
+      if (peeked) put(statuses, part, peeked.statuses)
     }),
   )
-  return standings
+  return statuses
 }
 
 /** The answer for each demand; for an unavailable one, that from `own`. */
@@ -50,18 +50,18 @@ export function merged(
   parts: readonly Part[],
   answers: readonly Answer[],
 ): readonly LimitStatus[] {
-  const standings = [...own]
+  const statuses = [...own]
   for (const [i, part] of parts.entries()) {
     const answer = answers[i]
-    if (answer && answer.kind !== 'away') put(standings, part, answer.standings)
+    if (answer && answer.kind !== 'away') put(statuses, part, answer.statuses)
   }
-  return standings
+  return statuses
 }
 
 async function takePart(store: Store, { tag, demands }: Part, member: string): Promise<Answer> {
   try {
-    const { taken, statuses: standings } = await store.ask(tag, 'take', member, demands)
-    return { kind: taken ? 'taken' : 'full', standings }
+    const { taken, statuses } = await store.ask(tag, 'take', member, demands)
+    return { kind: taken ? 'taken' : 'full', statuses }
   } catch (error) {
     untake(store, demands, member, error)
     return { kind: 'away', error }
@@ -70,7 +70,7 @@ async function takePart(store: Store, { tag, demands }: Part, member: string): P
 
 /** Returns amounts that a failed call may have taken in a store that was only slow. */
 export function untake(store: Store, demands: readonly LimitRequest[], member: string, error: unknown): void {
-  if (!(error instanceof NotAsked)) void store.settle(member, demands.map(nothingOf))
+  if (!(error instanceof NotSent)) void store.settle(member, demands.map(nothingOf))
 }
 
 function nothingOf(demand: LimitRequest): readonly [LimitRequest, number] {

@@ -138,8 +138,11 @@ export class RedisCounters implements Counters {
     const parts = this.#store.partsOf(demands)
     if (parts.length > 1) return this.#takeApart(parts, demands, { member, sentAt, whenDown })
     try {
-      const { taken, statuses: standings } = await this.#store.ask(parts[0].tag, 'take', member, demands)
-      return { ticket: taken ? this.#shared(this.#own.record(demands, sentAt), member) : undefined, standings }
+      const { taken, statuses } = await this.#store.ask(parts[0].tag, 'take', member, demands)
+      return {
+        ticket: taken ? this.#shared(this.#own.record(demands, sentAt), member) : undefined,
+        standings: statuses,
+      }
     } catch (error) {
       untake(this.#store, demands, member, error)
       if (whenDown === 'refuse') throw new CountersDown('the counters do not answer', { cause: error })

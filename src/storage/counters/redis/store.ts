@@ -37,7 +37,7 @@ export type StoreParts = {
 }
 
 /** Nothing was sent, because the store is known to be unavailable. */
-export class NotAsked extends Error {}
+export class NotSent extends Error {}
 
 /** The state of a node, or of the store as a whole. `tag` is one of its hash tags. */
 type Node = { readonly breaker: Breaker; why: string; tag: string }
@@ -81,7 +81,7 @@ export class Store {
   /** Waits until the store answers, or is known to be unavailable. */
   async ready(): Promise<void> {
     const { clock } = this.#parts
-    for (let asked = 0; asked < readyAsksMax && !this.#whole.breaker.isOpen; asked++) {
+    for (let attempt = 0; attempt < readyAsksMax && !this.#whole.breaker.isOpen; attempt++) {
       const isThere = await this.#probe(this.#whole).then(
         () => true,
         () => false,
@@ -126,7 +126,7 @@ export class Store {
   /** @throws NotAsked, or the error of the call */
   ask(tag: string, how: 'peek' | 'take', member: string, demands: readonly LimitRequest[]): Promise<LimitAnswer> {
     if (!this.isAway(tag)) return this.#turnAt(tag).ask(how, member, demands)
-    return Promise.reject(new NotAsked(`the counters do not answer: ${this.whyAway(tag)}`))
+    return Promise.reject(new NotSent(`the counters do not answer: ${this.whyAway(tag)}`))
   }
 
   /**
@@ -138,17 +138,17 @@ export class Store {
     own: readonly LimitStatus[],
     whenDown: WhenDown,
   ): Promise<readonly LimitStatus[]> {
-    const standings = [...own]
+    const statuses = [...own]
     await Promise.all(
       this.partsOf(demands).map(async part => {
         try {
-          put(standings, part, (await this.ask(part.tag, 'peek', '', part.demands)).statuses)
+          put(statuses, part, (await this.ask(part.tag, 'peek', '', part.demands)).statuses)
         } catch (error) {
           if (whenDown === 'refuse') throw new CountersDown('the counters do not answer', { cause: error })
         }
       }),
     )
-    return standings
+    return statuses
   }
 
   /** Reports used amounts. Never rejects: without a report the store drops the amounts after a minute. */
@@ -279,8 +279,8 @@ export class Store {
 }
 
 /** Puts the answers of one part at their positions among all. */
-export function put(standings: LimitStatus[], { places }: Part, some: readonly LimitStatus[]): void {
-  for (const [i, status] of some.entries()) standings[places?.[i] ?? i] = status
+export function put(statuses: LimitStatus[], { places }: Part, some: readonly LimitStatus[]): void {
+  for (const [i, status] of some.entries()) statuses[places?.[i] ?? i] = status
 }
 
 function messageOf(error: unknown): string {

@@ -19,7 +19,7 @@ type Asking = {
   readonly how: 'peek' | 'take'
   readonly ticket: string
   readonly demands: readonly LimitRequest[]
-  readonly resolve: (asked: LimitAnswer) => void
+  readonly resolve: (answer: LimitAnswer) => void
   readonly reject: (error: unknown) => void
 }
 

@@ -1,5 +1,5 @@
 import type { BudgetPeriod } from '../../../domain/index.ts'
-import type { Asked } from '../new-api/foreign-book.ts'
+import type { TrackedRow } from '../new-api/foreign-book.ts'
 import { periodOfLength } from '../litellm-period.ts'
 import { microsIn, momentIn } from './cells.ts'
 
@@ -25,12 +25,12 @@ export type BudgetRead =
  * The budget of a user: their own setting, or else that of the budget that they refer to. A budget without renewal is
  * the rest of it; a budget that renews gets a period here that is not shorter, so that it never allows more in total.
  */
-export function readBudget(row: Asked, shared: Asked | undefined, now: number): BudgetRead {
+export function readBudget(row: TrackedRow, shared: TrackedRow | undefined, now: number): BudgetRead {
   const from = row.text('max_budget') === undefined ? shared : row
-  const said = from?.text('max_budget')
+  const limit = from?.text('max_budget')
   const length = from?.text('budget_duration') ?? row.text('budget_duration')
   const spend = row.text('spend')
-  if (from === undefined || said === undefined) return { kind: 'none' }
+  if (from === undefined || limit === undefined) return { kind: 'none' }
   const amount = microsIn(from, 'max_budget', 0n)
   // Refunds may exceed the spending.
   const spent = spend === undefined || spend.startsWith('-') ? 0n : microsIn(row, 'spend', 1n)

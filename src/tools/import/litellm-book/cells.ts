@@ -1,5 +1,5 @@
 import { readDecimal, withoutNoise } from '../../prices/index.ts'
-import type { Asked } from '../new-api/foreign-book.ts'
+import type { TrackedRow } from '../new-api/foreign-book.ts'
 
 /** The maximum amount of a budget. */
 const moneyMax = 999_999_999_999_999n
@@ -8,7 +8,7 @@ const moneyMax = 999_999_999_999_999n
  * Money in PostgreSQL's float format, in micro-units. Undefined for invalid text.
  * @param more the value of a fraction of a micro-unit
  */
-export function microsIn(row: Asked, column: string, more: 0n | 1n): bigint | undefined {
+export function microsIn(row: TrackedRow, column: string, more: 0n | 1n): bigint | undefined {
   const text = row.text(column)
   const decimal = text === undefined ? undefined : readDecimal(text)
   if (decimal === undefined) return undefined
@@ -19,7 +19,7 @@ export function microsIn(row: Asked, column: string, more: 0n | 1n): bigint | un
 }
 
 /** The texts of an array of PostgreSQL, `{a,"b c"}`; undefined for invalid text. */
-export function textsIn(row: Asked, column: string): readonly string[] | undefined {
+export function textsIn(row: TrackedRow, column: string): readonly string[] | undefined {
   const text = row.text(column)
   if (text === undefined) return undefined
   if (!text.startsWith('{') || !text.endsWith('}')) return undefined
@@ -30,7 +30,7 @@ export function textsIn(row: Asked, column: string): readonly string[] | undefin
 }
 
 /** A moment; without a zone it is in UTC. Undefined for invalid text. */
-export function momentIn(row: Asked, column: string): number | undefined {
+export function momentIn(row: TrackedRow, column: string): number | undefined {
   const text = row.text(column)
   const [, date, time, zone = 'Z'] =
     /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d{1,9})?)(Z|[+-]\d\d(?::?\d\d)?)?$/.exec(text ?? '') ?? []
@@ -40,7 +40,7 @@ export function momentIn(row: Asked, column: string): number | undefined {
 }
 
 /** A whole number above 0 that is a valid limit. */
-export function limitIn(row: Asked, column: string): number | undefined {
+export function limitIn(row: TrackedRow, column: string): number | undefined {
   const whole = row.whole(column)
   return whole !== undefined && whole > 0n && whole <= 1_000_000_000n ? Number(whole) : undefined
 }

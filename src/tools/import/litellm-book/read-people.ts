@@ -1,7 +1,7 @@
 import { rollingDays } from '../../../domain/budget-period.ts'
 import type { Adoption, Limits } from '../../../domain/index.ts'
 import { formatMoney, hashSecret } from '../../../util/index.ts'
-import { type Asked, AskedTable, type ForeignBook } from '../new-api/foreign-book.ts'
+import { type TrackedRow, TrackedTable, type ForeignBook } from '../new-api/foreign-book.ts'
 import { isName, writeMap, writeScalar } from '../yaml-words.ts'
 import { type BudgetRead, readBudget, type TakenBudget } from './budgets.ts'
 import { limitIn, momentIn, textsIn } from './cells.ts'
@@ -56,7 +56,7 @@ const nobody = 'litellm'
 export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeople | undefined {
   if (!book.tables.has('LiteLLM_VerificationToken')) return undefined
   const { note, lose } = around
-  const table = (name: string): AskedTable => new AskedTable(name, book.tables.get(name))
+  const table = (name: string): TrackedTable => new TrackedTable(name, book.tables.get(name))
   const [tokens, teamRows, userRows, budgetRows] = [
     table('LiteLLM_VerificationToken'),
     table('LiteLLM_TeamTable'),
@@ -72,9 +72,9 @@ export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeo
     const key = readKey(row, { teams, people, left, budgets, spent, untaken, ...around })
     if (key) ownerOf(row, { teams, people, users }).keys.push(key)
   }
-  spent.tell()
-  untaken.tell()
-  for (const one of [tokens, teamRows, userRows, budgetRows]) tellColumns(one, around)
+  spent.report()
+  untaken.report()
+  for (const one of [tokens, teamRows, userRows, budgetRows]) reportColumns(one, around)
   const rows = [...book.counted].filter(([, count]) => count > 0).map(([name, count]) => `${name} (${count})`)
   if (rows.length > 0) note(`tables that are not imported: ${rows.join(', ')}`)
   return { adoption: { users: [...users.values()], groups: opened }, groups }
@@ -82,7 +82,7 @@ export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeo
 
 type GrowingUser = Omit<AdoptedUser, 'keys'> & { readonly keys: AdoptedKey[] }
 
-function readTeams(rows: AskedTable, { models, note, now }: Around, spent: SpentBefore, untaken: Untaken) {
+function readTeams(rows: TrackedTable, { models, note, now }: Around, spent: SpentBefore, untaken: Untaken) {
   const teams = new Map<string, Team>()
   const groups: string[] = []
   const opened: OpenedGroup[] = []
@@ -141,7 +141,7 @@ function writeBudget({ amount, per }: TakenBudget): string {
 }
 
 function readUsers(
-  rows: AskedTable,
+  rows: TrackedTable,
   teams: ReadonlyMap<string, Team>,
   { models, note, now }: Around,
   spent: SpentBefore,
@@ -193,7 +193,7 @@ function isUserName(name: string): boolean {
 
 /** The owner of a key: its user, else a user for its team, else one for keys without an owner. */
 function ownerOf(
-  row: Asked,
+  row: TrackedRow,
   {
     teams,
     people,
@@ -218,12 +218,12 @@ type KeyAround = Around & {
   readonly teams: ReadonlyMap<string, Team>
   readonly people: ReadonlyMap<string, Person>
   readonly left: ReadonlySet<string>
-  readonly budgets: ReadonlyMap<string, Asked>
+  readonly budgets: ReadonlyMap<string, TrackedRow>
   readonly spent: SpentBefore
   readonly untaken: Untaken
 }
 
-function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
+function readKey(row: TrackedRow, around: KeyAround): AdoptedKey | undefined {
   const { note, teams, people, left, budgets, spent, untaken, now } = around
   const token = row.text('token') ?? ''
   const hint = row.text('key_name') ?? '…'
@@ -280,7 +280,7 @@ function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
  * The row's own setting, or else that of the budget that it refers to; or why it cannot be read: 0 admits nothing in
  * LiteLLM, and is not a valid limit here.
  */
-function limitsOf(row: Asked, shared: Asked | undefined): Limits | string {
+function limitsOf(row: TrackedRow, shared: TrackedRow | undefined): Limits | string {
   const limits: { rpm?: number; tpm?: number; concurrency?: number } = {}
   for (const [name, column] of limitColumns) {
     const from = row.text(column) === undefined ? shared : row
@@ -308,7 +308,7 @@ function nameOf(alias: string | undefined): string | undefined {
 
 /** The models of a list that exist here; undefined if all are allowed. An unreadable list admits none. */
 function modelsIn(
-  row: Asked,
+  row: TrackedRow,
   known: readonly string[],
   place: string,
   note: (text: string) => void,
@@ -354,8 +354,8 @@ class SpentBefore {
     this.#lengths.set(note, [...(this.#lengths.get(note) ?? []), place])
   }
 
-  tell(): void {
-    for (const [told, places] of this.#lengths) this.#note(`${told}: ${places.join(', ')}`)
+  report(): void {
+    for (const [text, places] of this.#lengths) this.#note(`${text}: ${places.join(', ')}`)
     if (this.#spent.length > 0)
       this.#note(`spent in the current period in LiteLLM, and counted as spent here: ${this.#spent.join(', ')}`)
     if (this.#stale.length > 0)
@@ -363,7 +363,7 @@ class SpentBefore {
   }
 }
 
-function tellColumns(table: AskedTable, { note, lose }: Around): void {
+function reportColumns(table: TrackedTable, { note, lose }: Around): void {
   const left = table.left().map(({ column, count }) => `${column} (${count})`)
   const isLoss = left.some(name => /budget|guardrail/i.test(name))
   if (left.length > 0) (isLoss ? lose : note)(`${table.name}: columns that are not imported: ${left.join(', ')}`)

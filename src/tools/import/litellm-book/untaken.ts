@@ -1,5 +1,5 @@
 import { fieldsOf } from '../fields.ts'
-import type { Asked } from '../new-api/foreign-book.ts'
+import type { TrackedRow } from '../new-api/foreign-book.ts'
 import { parse } from '../new-api/read-channels.ts'
 
 const budgetColumns = [
@@ -16,20 +16,20 @@ const budgetColumns = [
  * refers to.
  */
 export class Untaken {
-  readonly #budgets: ReadonlyMap<string, Asked>
+  readonly #budgets: ReadonlyMap<string, TrackedRow>
   readonly #note: (text: string) => void
   readonly #lose: (text: string) => void
   readonly #named = new Set<string>()
 
   /** @param lose receives the sentences about budgets that are no longer in effect */
-  constructor(budgets: ReadonlyMap<string, Asked>, note: (text: string) => void, lose: (text: string) => void) {
+  constructor(budgets: ReadonlyMap<string, TrackedRow>, note: (text: string) => void, lose: (text: string) => void) {
     this.#budgets = budgets
     this.#note = note
     this.#lose = lose
   }
 
   /** @param shared the budget that a key refers to, if any */
-  add(place: string, row: Asked, shared: Asked | undefined): void {
+  add(place: string, row: TrackedRow, shared: TrackedRow | undefined): void {
     const facts = fieldsOf(parse(row.peek('metadata')))
     const raised = factText(facts['temp_budget_increase'])
     if (raised !== undefined) {
@@ -58,7 +58,7 @@ export class Untaken {
       )
   }
 
-  tell(): void {
+  report(): void {
     const left = [...this.#budgets].flatMap(([id, row]) => {
       const bounds = boundsOf(row)
       return this.#named.has(id) || bounds === '' ? [] : [`${id} (${bounds})`]
@@ -67,11 +67,11 @@ export class Untaken {
   }
 }
 
-function boundsOf(budget: Asked): string {
+function boundsOf(budget: TrackedRow): string {
   return budgetColumns
     .flatMap(column => {
-      const said = budget.text(column)
-      return said === undefined ? [] : [`${column} ${said}`]
+      const value = budget.text(column)
+      return value === undefined ? [] : [`${column} ${value}`]
     })
     .join(', ')
 }

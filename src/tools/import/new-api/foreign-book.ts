@@ -23,7 +23,7 @@ export const wantedTables: ReadonlySet<string> = new Set([
 ])
 
 /** A row, read by column name. */
-export type Asked = {
+export type TrackedRow = {
   /**
    * Trimmed, because columns of fixed width are padded with spaces; undefined for a missing column, NULL or an empty
    * text.
@@ -39,11 +39,11 @@ export type Asked = {
 }
 
 /** The rows of a table. Records which columns were read: other columns that are not empty are reported. */
-export class AskedTable {
-  readonly rows: readonly Asked[]
+export class TrackedTable {
+  readonly rows: readonly TrackedRow[]
   readonly name: string
   readonly #table: ForeignTable
-  readonly #asked = new Set<string>()
+  readonly #columnsRead = new Set<string>()
 
   constructor(name: string, table: ForeignTable | undefined) {
     this.name = name
@@ -55,7 +55,7 @@ export class AskedTable {
       return text === '' ? undefined : text
     }
     const cell = (row: readonly Cell[], column: string): string | undefined => {
-      this.#asked.add(column)
+      this.#columnsRead.add(column)
       return peek(row, column)
     }
     this.rows = this.#table.rows.map(row => ({
@@ -73,7 +73,7 @@ export class AskedTable {
   /** Columns that were not read, each with the number of rows in which it is not empty. */
   left(): readonly { readonly column: string; readonly count: number }[] {
     return this.#table.columns.flatMap((column, i) => {
-      if (this.#asked.has(column)) return []
+      if (this.#columnsRead.has(column)) return []
       const count = this.#table.rows.filter(row => !isNothing(row[i] ?? null)).length
       return count === 0 ? [] : [{ column, count }]
     })

@@ -10,7 +10,7 @@ import { type Place, UpstreamBook } from '../upstream-book.ts'
 import { attemptsFor, type DraftModel, type DraftRoute, isActive, whyNoName, writeConfig } from '../write-config.ts'
 import { isName, writeComment, writeForeign, writeMap, writeScalar } from '../yaml-words.ts'
 import { type ChannelKind, channelKinds, type Kind } from './channel-kinds.ts'
-import { AskedTable, type ForeignBook } from './foreign-book.ts'
+import { TrackedTable, type ForeignBook } from './foreign-book.ts'
 import { type Channel, readChannels } from './read-channels.ts'
 import { type Options, type Rated, readOptions } from './read-options.ts'
 import { readPeople } from './read-people.ts'
@@ -33,7 +33,7 @@ export type ImportedBook = Imported & {
 export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions): ImportedBook | undefined {
   const isExport = book.isExport === true
   if (!['channels', ...(isExport ? [] : ['users', 'tokens'])].every(name => book.tables.has(name))) return undefined
-  const table = (name: string): AskedTable => new AskedTable(name, book.tables.get(name))
+  const table = (name: string): TrackedTable => new TrackedTable(name, book.tables.get(name))
   const [channelRows, abilities, users, tokens, settings] = [
     table('channels'),
     table('abilities'),
@@ -54,12 +54,12 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
     groups: new Set(groups.keys()),
     note,
   })
-  tellGroups(draft.led, draft.models, note)
+  reportGroups(draft.led, draft.models, note)
   const used = new Set(draft.models.filter(isActive).flatMap(model => model.routes.map(route => route.upstream)))
   for (const text of draft.upstreams.poolNotes(name => used.has(name))) note(text)
-  for (const one of [channelRows, abilities, users, tokens]) tellColumns(one, note)
+  for (const one of [channelRows, abilities, users, tokens]) reportColumns(one, note)
   if (options.left.length > 0) note(`settings that are not imported: ${options.left.join(', ')}`)
-  tellRest(book, table('redemptions'), note)
+  reportRest(book, table('redemptions'), note)
   if (isExport)
     note('an export as JSON has no users and keys of clients: create them, or import them from the database')
   const active = draft.models.filter(isActive)
@@ -88,8 +88,8 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
 function sumThere(quota: bigint, quotaPerUnit: bigint): string {
   const micros = (quota * 1_000_000n) / quotaPerUnit
   const rest = (quota * 1_000_000n) % quotaPerUnit
-  const told = formatMoney(Number(micros))
-  return rest === 0n ? told : `${told} and a part of 0.000001`
+  const text = formatMoney(Number(micros))
+  return rest === 0n ? text : `${text} and a part of 0.000001`
 }
 
 type Around = {
@@ -290,7 +290,7 @@ function labelOf({ id, name }: Channel): string {
 function groupsOf(
   channels: readonly Channel[],
   { groupRatios, changedRatios }: Options,
-  tables: readonly AskedTable[],
+  tables: readonly TrackedTable[],
   note: (text: string) => void,
 ): ReadonlyMap<string, string> {
   const names = new Set(['default', ...groupRatios.keys(), ...channels.flatMap(channel => channel.groups)])
@@ -321,7 +321,7 @@ function groupsOf(
  */
 function usableModels(
   channels: readonly Channel[],
-  abilities: AskedTable,
+  abilities: TrackedTable,
   models: readonly DraftModel[],
 ): ReadonlyMap<string, readonly string[] | undefined> {
   const taken = new Set<string>()
@@ -344,7 +344,7 @@ function usableModels(
 }
 
 /** Reports channels that belong to some groups in the source: here they belong to models. */
-function tellGroups(
+function reportGroups(
   led: ReadonlyMap<string, readonly Channel[]>,
   models: readonly DraftModel[],
   note: (text: string) => void,
@@ -352,22 +352,22 @@ function tellGroups(
   for (const { name } of models.filter(isActive)) {
     const of = led.get(name) ?? []
     const kinds = new Set(of.map(channel => channel.groups.toSorted().join(', ')))
-    const told = of.map(one => `${one.id}: ${one.groups.join(', ') || 'of none'}`).join('; ')
+    const groups = of.map(one => `${one.id}: ${one.groups.join(', ') || 'of none'}`).join('; ')
     if (kinds.size > 1)
       note(
-        `${name}: its channels had different groups (${told}); here every client that may use it can reach all of them`,
+        `${name}: its channels had different groups (${groups}); here every client that may use it can reach all of them`,
       )
     else if (kinds.has(''))
       note(`${name}: its channels had no group, so no one could use it; here every key without a model list can`)
   }
 }
 
-function tellColumns(table: AskedTable, note: (text: string) => void): void {
+function reportColumns(table: TrackedTable, note: (text: string) => void): void {
   const left = table.left().map(({ column, count }) => `${column} (${count})`)
   if (left.length > 0) note(`${table.name}: columns that are not imported: ${left.join(', ')}`)
 }
 
-function tellRest({ counted }: ForeignBook, redemptions: AskedTable, note: (text: string) => void): void {
+function reportRest({ counted }: ForeignBook, redemptions: TrackedTable, note: (text: string) => void): void {
   const unused = redemptions.rows.filter(row => row.text('status') === '1')
   const quota = unused.reduce((sum, row) => sum + (row.whole('quota') ?? 0n), 0n)
   if (unused.length > 0) note(`redemptions: ${unused.length} unused codes, of ${quota} quota, are not imported`)

@@ -1,5 +1,5 @@
 import { fieldsOf, listOf } from '../fields.ts'
-import type { Asked, AskedTable } from './foreign-book.ts'
+import type { TrackedRow, TrackedTable } from './foreign-book.ts'
 
 /** A channel: one vendor's address, keys and models. */
 export type Channel = {
@@ -28,11 +28,11 @@ const states: { readonly [status: string]: string } = {
   '3': 'it was disabled automatically',
 }
 
-export function readChannels(table: AskedTable, note: (text: string) => void, isExport: boolean): readonly Channel[] {
+export function readChannels(table: TrackedTable, note: (text: string) => void, isExport: boolean): readonly Channel[] {
   return table.rows.map(row => readChannel(row, note, isExport))
 }
 
-function readChannel(row: Asked, note: (text: string) => void, isExport: boolean): Channel {
+function readChannel(row: TrackedRow, note: (text: string) => void, isExport: boolean): Channel {
   const id = row.text('id') ?? 'without an id'
   const status = row.text('status') ?? '1'
   return {

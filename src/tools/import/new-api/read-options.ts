@@ -5,7 +5,7 @@ import { fieldsOf } from '../fields.ts'
 import { costOfRow, type PriceTable } from '../price-table.ts'
 import type { Style } from '../styles.ts'
 import type { Cost } from '../write-config.ts'
-import type { AskedTable } from './foreign-book.ts'
+import type { TrackedTable } from './foreign-book.ts'
 import { parse } from './read-channels.ts'
 
 /** The family and the cost of a model, or why they are not known. */
@@ -47,7 +47,7 @@ const factorDigits = 9
 const factorPlaces = 6
 
 export function readOptions(
-  table: AskedTable,
+  table: TrackedTable,
   given: { readonly prices?: PriceTable | undefined; readonly mode?: string | undefined },
 ): Options {
   const options = new Map(table.rows.map(row => [row.text('key') ?? '', row.text('value') ?? '']))
@@ -59,9 +59,9 @@ export function readOptions(
     unit !== undefined && /^\d{1,15}(?:\.0+)?$/.test(unit) && Number(unit) > 0
       ? BigInt(unit.split('.')[0] as string)
       : 500_000n
-  const told = Object.fromEntries([...options].filter(([name]) => read.has(name)))
+  const ratioOptions = Object.fromEntries([...options].filter(([name]) => read.has(name)))
   const rounded: string[] = []
-  const ratios = readNewApiRatios(JSON.stringify(told), (place, exact, price) =>
+  const ratios = readNewApiRatios(JSON.stringify(ratioOptions), (place, exact, price) =>
     rounded.push(
       `${place} costs ${exact} per million in the source, which has more than six decimal places; here ${price}`,
     ),

@@ -1,6 +1,6 @@
 import type { Adoption } from '../../../domain/index.ts'
 import { hashSecret, hintOfSecret, parseAddressRange } from '../../../util/index.ts'
-import type { Asked, AskedTable } from './foreign-book.ts'
+import type { TrackedRow, TrackedTable } from './foreign-book.ts'
 import { wordsOf } from './read-channels.ts'
 
 type AdoptedUser = Adoption['users'][number]
@@ -32,7 +32,7 @@ type Around = {
 }
 
 /** Converts users with their balances, and tokens to keys that clients can continue to use. */
-export function readPeople(users: AskedTable, tokens: AskedTable, around: Around): People {
+export function readPeople(users: TrackedTable, tokens: TrackedTable, around: Around): People {
   const { note } = around
   const keys = readKeys(tokens)
   const adopted: AdoptedUser[] = []
@@ -94,8 +94,8 @@ function microsOf(quota: bigint, quotaPerUnit: bigint): number | undefined {
 }
 
 /** Tokens that are not deleted, by their users; `left` counts the tokens of users that were not imported. */
-function readKeys(tokens: AskedTable) {
-  const byUser = new Map<string, { readonly row: Asked; readonly key: string }[]>()
+function readKeys(tokens: TrackedTable) {
+  const byUser = new Map<string, { readonly row: TrackedRow; readonly key: string }[]>()
   let [deleted, left] = [0, 0]
   for (const row of tokens.rows) {
     const key = row.text('key')
@@ -117,7 +117,7 @@ function readKeys(tokens: AskedTable) {
   }
 }
 
-function readKey(row: Asked, key: string, owner: Owner, around: Around): AdoptedKey {
+function readKey(row: TrackedRow, key: string, owner: Owner, around: Around): AdoptedKey {
   const { note, quotaPerUnit, usable, groups } = around
   const place = `token ${row.text('id')} of ${owner.name}`
   const why: string[] = []
@@ -150,7 +150,7 @@ function readKey(row: Asked, key: string, owner: Owner, around: Around): Adopted
   }
 }
 
-function nameOf(row: Asked, place: string): string {
+function nameOf(row: TrackedRow, place: string): string {
   const name = (row.text('name') ?? '')
     .replaceAll(/\p{Cc}+/gu, ' ')
     .trim()
@@ -160,7 +160,7 @@ function nameOf(row: Asked, place: string): string {
 
 type GroupAround = Pick<Around, 'groups' | 'note'> & { readonly place: string; readonly why: string[] }
 
-function groupOf(row: Asked, ofUser: string, { groups, note, place, why }: GroupAround): string {
+function groupOf(row: TrackedRow, ofUser: string, { groups, note, place, why }: GroupAround): string {
   const own = row.text('group')
   if (own === undefined) return ofUser
   if (groups.has(own)) return own
@@ -170,7 +170,7 @@ function groupOf(row: Asked, ofUser: string, { groups, note, place, why }: Group
 }
 
 /** The models that a token may use: those of its group, limited to its own list if it has one. Undefined for all. */
-function modelsOf(row: Asked, usable: readonly string[] | undefined): readonly string[] | undefined {
+function modelsOf(row: TrackedRow, usable: readonly string[] | undefined): readonly string[] | undefined {
   // One-api has no such switch: `models` always applies.
   const isBound = row.truth('model_limits_enabled') || row.text('models') !== undefined
   if (!isBound) return usable
@@ -179,7 +179,7 @@ function modelsOf(row: Asked, usable: readonly string[] | undefined): readonly s
 }
 
 /** Undefined for all addresses; empty if the setting admits no address. */
-function addressesOf(row: Asked): readonly string[] | undefined {
+function addressesOf(row: TrackedRow): readonly string[] | undefined {
   const text = row.text('allow_ips') ?? row.text('subnet')
   if (text === undefined) return undefined
   return [...new Set(text.split(/[\s,]+/))].filter(one => parseAddressRange(one) !== undefined)

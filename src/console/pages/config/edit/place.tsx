@@ -15,10 +15,10 @@ export function Place({
   const { path } = useQuery()
   const folder = main.slice(0, main.lastIndexOf('/') + 1)
   const name = file.startsWith(folder) ? file.slice(folder.length) : file
-  const told = (
+  const place = (
     <code class="theirs">
       {name}:{line}
     </code>
   )
-  return linked && file === main ? <a href={`${path}?tab=file&line=${line}`}>{told}</a> : told
+  return linked && file === main ? <a href={`${path}?tab=file&line=${line}`}>{place}</a> : place
 }

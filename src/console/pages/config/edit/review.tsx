@@ -13,7 +13,7 @@ import { WhatIf } from '../what-if.tsx'
 import { editOf, pathText, type Staged } from './changes.ts'
 import { inWords, propose } from './try-changes.ts'
 
-type Asked = { readonly proposal?: Proposal; readonly error?: ApiError }
+type ReviewState = { readonly proposal?: Proposal; readonly error?: ApiError }
 
 type ReviewProps = { readonly changes: readonly Staged[]; readonly onWritten: (written: Written) => void }
 
@@ -22,18 +22,18 @@ type ReviewProps = { readonly changes: readonly Staged[]; readonly onWritten: (w
  * Files that were saved meanwhile are read again, and the changes are shown against them.
  */
 export function Review({ changes, onWritten }: ReviewProps) {
-  const [{ proposal, error }, setAsked] = useState<Asked>({})
+  const [{ proposal, error }, setState] = useState<ReviewState>({})
   const [turn, setTurn] = useState(0)
   const [changedFile, setChangedFile] = useState<string | null>(null)
   const again = () => setTurn(turn + 1)
   useEffect(() => {
     const abort = new AbortController()
-    setAsked({})
+    setState({})
     propose(changes, abort.signal).then(
-      proposal => setAsked({ proposal }),
+      proposal => setState({ proposal }),
       (error: unknown) => {
         if (abort.signal.aborted) return
-        setAsked({ error: error instanceof ApiError ? error : new ApiError(0, 'unexpected', String(error)) })
+        setState({ error: error instanceof ApiError ? error : new ApiError(0, 'unexpected', String(error)) })
       },
     )
     return () => abort.abort()

@@ -19,7 +19,7 @@ const factFields: readonly { readonly field: string; readonly fact: keyof UsageF
 const openValues: ReadonlySet<string> = new Set(['auto', 'default', 'standard_only', 'on_demand'])
 
 /** The facts of the request that prices may depend on. */
-export function askedFacts(body: Body): UsageFacts {
+export function requestFacts(body: Body): UsageFacts {
   let facts: { -readonly [name in keyof UsageFacts]: string } | undefined
   for (const { field, fact } of factFields) {
     const value = readField(body, field)
@@ -68,7 +68,7 @@ const callsOfTools: readonly (readonly [RegExp, UnitName])[] = [
 const searchFields = ['web_search_options', 'search_parameters', 'plugins'] as const
 
 /** Calls that a request allows the upstream to make, with their maximum if the request sets one. */
-export function askedCalls(body: Body): ReadonlyMap<UnitName, number | undefined> {
+export function requestedCalls(body: Body): ReadonlyMap<UnitName, number | undefined> {
   const calls = new Map<UnitName, number | undefined>()
   const tools = readField(body, 'tools')
   for (const tool of Array.isArray(tools) ? (tools as readonly Json[]) : []) {
@@ -82,14 +82,14 @@ export function askedCalls(body: Body): ReadonlyMap<UnitName, number | undefined
   }
   for (const field of searchFields) {
     const value = readField(body, field)
-    const isAsked = field === 'plugins' ? JSON.stringify(value ?? null).includes('"web"') : isObject(value)
-    if (isAsked) calls.set('web_search', undefined)
+    const isRequested = field === 'plugins' ? JSON.stringify(value ?? null).includes('"web"') : isObject(value)
+    if (isRequested) calls.set('web_search', undefined)
   }
   return calls
 }
 
 /** Kinds of tokens that the request names in a field or a value. */
-export function askedKinds(body: Body): readonly UnitName[] {
+export function requestedKinds(body: Body): readonly UnitName[] {
   if (body.kind !== 'json') return []
   const kinds: UnitName[] = []
   const modalities = readField(body, 'modalities')

@@ -18,22 +18,22 @@ export function userCeilings(of: User, currency: string) {
 /** The configuration's limits of a group and each of its users. */
 export function groupCeilings(of: Group, currency: string) {
   const { keys_max, models, budget, user_budget, end_user_budget, limits_per_user, limits_in_all } = of
-  const told = (
+  const boundLine = (
     word: `group.${'models' | 'budget' | 'user_budget' | 'end_user_budget' | 'limits_per_user' | 'limits_in_all'}`,
     most: string,
   ) => (most === '' ? [] : [t(word, { most })])
   const lines = [
     ...(keys_max === null ? [] : [tBound('keys_max', { keys: keys_max })]),
-    ...told('group.models', models?.join(', ') ?? ''),
-    ...(budget && !budget.soft ? told('group.budget', tBound('budget', { ...periodOf(budget), currency })) : []),
+    ...boundLine('group.models', models?.join(', ') ?? ''),
+    ...(budget && !budget.soft ? boundLine('group.budget', tBound('budget', { ...periodOf(budget), currency })) : []),
     ...(user_budget && !user_budget.soft
-      ? told('group.user_budget', tBound('budget', { ...periodOf(user_budget), currency }))
+      ? boundLine('group.user_budget', tBound('budget', { ...periodOf(user_budget), currency }))
       : []),
     ...(end_user_budget && !end_user_budget.soft
-      ? told('group.end_user_budget', tBound('budget', { ...periodOf(end_user_budget), currency }))
+      ? boundLine('group.end_user_budget', tBound('budget', { ...periodOf(end_user_budget), currency }))
       : []),
-    ...told('group.limits_per_user', limitText(limits_per_user)),
-    ...told('group.limits_in_all', limitText(limits_in_all)),
+    ...boundLine('group.limits_per_user', limitText(limits_per_user)),
+    ...boundLine('group.limits_in_all', limitText(limits_in_all)),
   ]
   return showLines(lines)
 }

@@ -1,7 +1,7 @@
 const chargeFacts = `id, key_id, user_name, group_name, operation, model, family, upstream, config_revision, currency, size,
   quality, n, rule, state, reason, hold, amount, line_count, owner, epoch, lease_until, created_at, ended_at, vendor_cost`
 
-export const told: readonly string[] = [
+export const vendorCost: readonly string[] = [
   // The cost that the upstream reports, in micro-units; it is not part of the amount that the client owes, nor covered
   // by entries.
   `ALTER TABLE charge ADD COLUMN vendor_cost INTEGER`,

@@ -20,7 +20,7 @@ export type Sent = { readonly body: Body; readonly family: Family; readonly oper
  * upstream and so cannot have decided the result.
  * @throws Failure price_field_repeated
  */
-export function readAsked({ body, family, operation }: Sent, path: string): string | undefined {
+export function readRequestField({ body, family, operation }: Sent, path: string): string | undefined {
   const [first = ''] = path.split('.')
   if (!isForwarded(family.forward.get(operation), first)) return undefined
   if (path.includes('.') && isDoubled(body, path)) throw fail('price_field_repeated', { field: path }, { param: path })
@@ -98,7 +98,7 @@ export function fieldOf(name: string): string {
 
 /** Steps, seconds or tokens that the request sets, in thousandths. @throws Failure invalid_quantity */
 export function readQuantity(sent: Sent, path: string, max: number): number | undefined {
-  const text = readAsked(sent, path)
+  const text = readRequestField(sent, path)
   if (text === undefined) return undefined
   const quantity = parseQuantity(text)
   if (quantity === undefined || quantity > max * 1000)

@@ -15,8 +15,11 @@ export function wordOf(kind: Alert['kind'], { is_over: isOver, refused, spent, a
   return kind === 'certificate.ends' && isOver === true ? 'certificate.over' : kind
 }
 
-/** The values of an alert's sentence. `tell` translates a finding in it into the reader's language. */
-export function textsOf(data: Data, tell: (finding: string) => string = String): { readonly [name: string]: string } {
+/** The values of an alert's sentence. `translateFinding` translates a finding in it into the reader's language. */
+export function textsOf(
+  data: Data,
+  translateFinding: (finding: string) => string = String,
+): { readonly [name: string]: string } {
   const blank = {
     level: '',
     name: '',
@@ -29,11 +32,11 @@ export function textsOf(data: Data, tell: (finding: string) => string = String):
     code: '',
   }
   const more = { webhook: '', waiting: '', given_up: '', count: '', first: '', ends: '', last: '' }
-  const told = Object.entries(data).map(([name, value]) => [
+  const entries = Object.entries(data).map(([name, value]) => [
     name,
-    Array.isArray(value) ? value.map(one => tell(textOf(one))).join('; ') : textOf(value),
+    Array.isArray(value) ? value.map(one => translateFinding(textOf(one))).join('; ') : textOf(value),
   ])
-  const texts: Record<string, string> = { ...blank, ...more, findings: '', ...Object.fromEntries(told) }
+  const texts: Record<string, string> = { ...blank, ...more, findings: '', ...Object.fromEntries(entries) }
   if (texts['level'] !== undefined && texts['level'] !== '') texts['level'] = tName('budgets.level', texts['level'])
   // Events have a key's id, people know its name.
   if (typeof data['called'] === 'string') texts['name'] = data['called']

@@ -5,7 +5,7 @@ import { type Range, readRange } from './range.ts'
 import { readBy, readWhere, type Where } from './where.ts'
 
 /** The question in the address of the costs page. */
-export type Asked = {
+export type CostsQuery = {
   readonly range: Range
   readonly where: Where
   readonly by: CostSplit
@@ -15,11 +15,11 @@ export type Asked = {
   readonly avoidable: string
 }
 
-export function readAsked(
+export function readCostsQuery(
   query: { readonly [name: string]: string | undefined },
   zone: string,
   readsAll: boolean,
-): Asked {
+): CostsQuery {
   const range = readRange(query, dateIn(zone, new Date()))
   const where = readWhere(query)
   const { end_user: _, tag: __, ...rest } = where

@@ -9,7 +9,7 @@ const reasons = {
 } as const
 
 /** Why a key is not used, and when it will be. */
-export function whyNotAsked({
+export function reasonUnused({
   reason,
   code,
   note,
