@@ -9,7 +9,7 @@ const issuerName = /^[a-z0-9][a-z0-9-]{0,39}$/
 /** Names in Entra that mean any tenant. */
 const anyTenant = /^\/(?:common|organizations|consumers)(?:\/|$)/
 
-/** Rejects sign-in methods that nobody could use, and those that everybody could. */
+/** Rejects sign-in methods that no one could use, and those that are open to everyone. */
 export function checkSignIn(settings: unknown, report: Report): void {
   if (['sign_in', 'server', 'groups'].some(name => report.broken([name]))) return
   const { sign_in: own, server, groups } = (settings ?? {}) as Partial<Settings>
