@@ -78,8 +78,8 @@ t.test('a signer and its library are loaded when a configuration names it', asyn
 /** The size in MiB of V8's space for young objects, after creating many objects of which some survive for a while. */
 const churn = `
   const kept = []
-  for (let turn = 0; turn < 300; turn++) {
-    for (let i = 0; i < 20000; i++) kept[(turn * 20000 + i) % 600000] = { i, text: [i, turn] }
+  for (let turn = 0; turn < 400; turn++) {
+    for (let i = 0; i < 20000; i++) kept[(turn * 20000 + i) % 2400000] = { i, text: [i, turn] }
     await new Promise(resolve => setImmediate(resolve))
   }
   const { getHeapSpaceStatistics } = await import('node:v8')
