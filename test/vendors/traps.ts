@@ -106,7 +106,7 @@ export const traps: readonly Trap[] = [
   {
     number: 13,
     trap: 'the bound of a tier is an area',
-    by: [[prices, 'a tier may end by pixels: the bound belongs to it, whatever the shape']],
+    by: [[prices, 'a tier may end by pixels, inclusive, whatever the shape']],
     rows: [['Seedream Pro', 'price']],
   },
   {
@@ -177,7 +177,7 @@ export const traps: readonly Trap[] = [
   {
     number: 23,
     trap: 'one key, two types',
-    by: [[here, 'one link and a list of links are equal']],
+    by: [[here, 'one link and a list of links are read the same']],
     rows: [['Replicate', 'several']],
   },
   {
@@ -205,7 +205,7 @@ export const traps: readonly Trap[] = [
     trap: 'a page of status 200 where bytes of a picture are expected',
     by: [
       [translate, 'a page of status 200 is no picture, and a head that says no is a refusal'],
-      [here, 'a page instead of a picture is no picture, and costs nothing'],
+      [here, 'a page instead of a picture does not count, and costs nothing'],
     ],
   },
   {
@@ -232,7 +232,7 @@ export const traps: readonly Trap[] = [
     number: 30,
     trap: 'done is no success, unknown is final, and a status may be the state',
     by: [
-      [here, 'done is no success if the answer reports a failure'],
+      [here, 'done is not success if the answer reports a failure'],
       [here, 'a forgotten job is over, and free'],
       [here, 'a moderation stop after the work is a refusal'],
     ],
@@ -297,7 +297,7 @@ export const traps: readonly Trap[] = [
   {
     number: 39,
     trap: 'pictures that are sent cost',
-    by: [[prices, 'pictures that the client sends cost, except free ones']],
+    by: [[prices, 'input pictures are charged, except free ones']],
     rows: [
       ['xAI', 'edit'],
       ['FLUX', 'edit'],
@@ -317,7 +317,7 @@ export const traps: readonly Trap[] = [
     by: [
       [
         'test/http/model-ends.test.ts',
-        'check reports 60 days in advance that a model ends, and afterwards that it has; it refuses nothing',
+        'check reports the end of a model 60 days in advance and also afterwards; no request is refused',
       ],
     ],
   },
