@@ -389,13 +389,13 @@ export async function openStorage(options: {
 
 /**
  * For a process that does nothing but serve, before its configuration is read: starts what a gateway on a file of SQLite
- * needs longest for, keeps what none needs from being loaded, and bounds the memory for young objects. What it returns ends
+ * needs longest for, keeps what none needs from being loaded, and sets up the heap. What it returns ends
  * what no gateway has taken by then.
  */
 export async function prepareProcess(): Promise<() => Promise<void>> {
   const release = (await import('./storage/sqlite/thread.ts')).prepareThread()
   await (await import('./gateway/import-http.ts')).importHttp()
-  ;(await import('./gateway/bound-young-space.ts')).boundYoungSpace()
+  ;(await import('./gateway/tune-heap.ts')).tuneHeap()
   await (await import('./gateway/use-environment-proxy.ts')).useEnvironmentProxy()
   return release
 }

@@ -1,4 +1,4 @@
-import { boundYoungSpace } from './bound-young-space.ts'
+import { tuneHeap } from './tune-heap.ts'
 import { endOnFault } from './end-on-fault.ts'
 import type { Gateway } from './gateway.ts'
 import { importHttp } from './import-http.ts'
@@ -40,7 +40,7 @@ function end(): void {
 async function start({ file, first, current, owner }: WorkerConfig): Promise<void> {
   const config: Config = { file, ...first }
   await importHttp()
-  boundYoungSpace()
+  tuneHeap()
   await useEnvironmentProxy()
   const { createGateway } = await import('./gateway.ts')
   const gateway = await createGateway(config, { role: 'worker', owner })

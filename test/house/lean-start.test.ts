@@ -85,7 +85,7 @@ const churn = `
   const { getHeapSpaceStatistics } = await import('node:v8')
   console.log(getHeapSpaceStatistics().find(space => space.space_name === 'new_space').space_size / 1048576)
 `
-const bound = `(await import('./src/gateway/bound-young-space.ts')).boundYoungSpace()\n`
+const bound = `(await import('./src/gateway/tune-heap.ts')).tuneHeap()\n`
 
 t.test('the young generation gets at most 64 MiB by default', async t => {
   const free = (await run(churn)) as number
