@@ -52,8 +52,8 @@ import type { RepriceOptions, RepriceReport } from './gateway/reprice-charges.ts
 import type { WhatIfOptions } from './gateway/what-if.ts'
 import type { Workers } from './gateway/workers.ts'
 
-// The library's door. What it opens is loaded when it is opened: a check of a file does not load a proxy. An old Node
-// is refused first, and can be: nothing that is loaded with the door names what it has not.
+// The entry point of the library. Each function loads its modules when it is called: checking a file does not load a
+// proxy. An old Node is refused first, which works because this file imports nothing that an old Node lacks.
 
 export type { LintFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } from './config/index.ts'
 export { refusedByCheck } from './config/finding.ts'
@@ -108,21 +108,21 @@ export type { JsonVisitor, RecordVisitor } from './wire/index.ts'
 
 /**
  * Builds a gateway from its configuration: validates, opens the stores, recovers charges, creates the plugins.
- * @throws ConfigError when the configuration is not valid; StorageError when the stores cannot be opened
+ * @throws ConfigError for an invalid configuration; StorageError if the stores cannot be opened
  */
 export async function createGateway(config: GatewayConfig, parts: GatewayParts = {}): Promise<Gateway> {
   return (await import('./gateway/gateway.ts')).createGateway(config, parts)
 }
 
 /**
- * Runs as many gateways as `server.workers` says, in processes of their own on one address, and watches over them.
- * @throws ConfigError, StorageError, or what kept the first workers from their start
+ * Runs `server.workers` gateways in separate processes on one address, and supervises them.
+ * @throws ConfigError, StorageError, or the error that kept the first workers from starting
  */
 export async function startWorkers(file: string, parts: Pick<GatewayParts, 'env' | 'log'> = {}): Promise<Workers> {
   return (await import('./gateway/workers.ts')).startWorkers(file, parts)
 }
 
-/** Takes over what is written into the files that `${file:…}` names while a gateway, or several, run. */
+/** Applies changes of the files in `${file:…}` to one or several running gateways. */
 export async function watchSecrets(running: {
   readonly plan: CompiledConfig
   readonly log: Pick<Log, 'info' | 'warn'>
@@ -136,7 +136,7 @@ export async function watchSecrets(running: {
   return new SecretWatch({ plan: () => running.plan, reload: () => running.reload(), log, clock: systemClock })
 }
 
-/** What is different between two configurations that took effect; all of `after` is new where there is nothing before it. */
+/** The differences between two configurations that were in effect; without the first one, all of `after` is new. */
 export async function compareConfigs(before: StoredConfig | undefined, after: StoredConfig): Promise<ConfigDifference> {
   return (await import('./gateway/compare-configs.ts')).diffConfigs(before, after)
 }
@@ -146,20 +146,20 @@ export async function hashPassword(password: string, random?: Random): Promise<s
   return (await import('./gateway/passwords.ts')).hashPassword(password, random)
 }
 
-/** Whether a password is the one that was hashed; false for a hash of another form. */
+/** Whether a password matches a hash; false for a hash in another format. */
 export async function verifyPassword(password: string, hash: string): Promise<boolean> {
   return (await import('./gateway/passwords.ts')).verifyPassword(password, hash)
 }
 
-/** Whether the console and the public pages are built: the package has them, a clone without its development packages does not. */
+/** Whether the console and the public pages are built: not so in a clone without development packages. */
 export async function isConsoleBuilt(): Promise<boolean> {
   return (await import('./gateway/console-listener.ts')).isConsoleBuilt()
 }
 
 /**
  * Reads and checks a configuration without starting anything.
- * @param options `booksOnly` is for work on the storage alone: variables and files of secrets that only vendors, receivers
- * and issuers are shown may be missing. Nothing can be served by such a plan.
+ * @param options `booksOnly` is for work on the storage only: secrets that are only sent to vendors, webhook receivers
+ * and sign-in issuers may be missing. A gateway cannot serve such a plan.
  */
 export async function loadConfig(
   config: GatewayConfig,
@@ -176,7 +176,7 @@ export async function loadConfig(
 }
 
 /**
- * Checks a configuration as far as that can be done without starting it: third-party plugins are created on a
+ * Checks a configuration as far as possible without starting a gateway: third-party plugins are created with a
  * storage in memory, and closed again.
  */
 export async function checkConfig(config: GatewayConfig, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
@@ -186,7 +186,7 @@ export async function checkConfig(config: GatewayConfig, env: NodeJS.ProcessEnv 
   return findings.length > 0 ? { ok: false, findings: [...loaded.notes, ...findings] } : loaded
 }
 
-/** Findings as text for a terminal: place, what was found, what would be right. */
+/** Findings as text for a terminal: place, problem, remedy. */
 export async function describeFindings(
   findings: readonly LintFinding[],
   options: { readonly color: boolean },
@@ -199,17 +199,17 @@ export async function reportFindings(findings: readonly LintFinding[], format: '
   return (await import('./tools/operator.ts')).reportFindings(findings, format)
 }
 
-/** A configuration in its canonical layout, comments kept; nothing is written. */
+/** A configuration in its canonical layout, with its comments; writes nothing. */
 export async function formatConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<FormattedConfig> {
   return (await import('./tools/operator.ts')).formatConfig(file, env)
 }
 
-/** Every value of a configuration that is in effect, defaults too, each with where it came from. */
+/** Every value in effect, including defaults, each with its source. */
 export async function traceConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<TracedConfig> {
   return (await import('./tools/operator.ts')).traceConfig(file, env)
 }
 
-/** What is dangerous in a configuration, though it is valid. `skipped` names rules that are left out. */
+/** Dangerous settings of a valid configuration. `skipped` names rules to leave out. */
 export async function lintConfig(
   file: string,
   skipped: readonly string[] = [],
@@ -218,32 +218,32 @@ export async function lintConfig(
   return (await import('./tools/operator.ts')).lintConfig(file, skipped, env)
 }
 
-/** All that `lint` looks for. */
+/** All rules of `lint`. */
 export async function listLintRules(): Promise<readonly LintRule[]> {
   return (await import('./tools/operator.ts')).listLintRules()
 }
 
-/** What these were called before; programs that use the old names go on working. */
+/** Former names: programs that use them continue to work. */
 export { lintConfig as auditConfig, listLintRules as listAuditRules }
 export type { LintFinding as AuditFinding } from './config/index.ts'
 export type { LintedConfig as AuditedConfig, LintRule as AuditRule } from './tools/operator.ts'
 
-/** What there is to know of a key of the configuration, named as people do: `models.prices`, `tier_from`. */
+/** The documentation of a configuration key, by a name such as `models.prices` or `tier_from`. */
 export async function findConfigKey(name: string): Promise<FoundKey> {
   return (await import('./tools/operator.ts')).findConfigKey(name)
 }
 
-/** Every key that a configuration may have. */
+/** Every key of the configuration. */
 export async function listConfigKeys(): Promise<readonly KeyFacts[]> {
   return (await import('./tools/operator.ts')).listConfigKeys()
 }
 
-/** What is different in `after`, one line each, prices first. */
+/** The differences in `after`, one line each, prices first. */
 export async function describeChanges(before: CompiledConfig, after: CompiledConfig): Promise<readonly string[]> {
   return (await import('./config/index.ts')).describeChanges(before, after)
 }
 
-/** What a plan would change of a gateway whose settings are given (`GET /config` of its ops listener), prices first. */
+/** The changes of a plan to a gateway's settings (`GET /config` of its ops listener), prices first. */
 export async function describeSettingChanges(
   running: { readonly [path: string]: string },
   plan: CompiledConfig,
@@ -251,14 +251,14 @@ export async function describeSettingChanges(
   return (await import('./tools/operator.ts')).describeSettingChanges(running, plan)
 }
 
-/** Names of the upstreams that a first configuration has. */
+/** Names of the upstreams in an initial configuration. */
 export async function firstUpstreams(): Promise<readonly string[]> {
   return (await import('./tools/first-config.ts')).firstUpstreams()
 }
 
 /**
- * A first configuration for a folder, made of the one that comes with the package; nothing is written.
- * @param recipes replace the simulated vendors in it
+ * An initial configuration for a folder, derived from the package's own; writes nothing.
+ * @param recipes replace its simulated vendors
  */
 export async function draftConfig(
   folder: string,
@@ -269,12 +269,12 @@ export async function draftConfig(
   return (await import('./tools/first-config.ts')).draftFirst(folder, answers)
 }
 
-/** What `doctor --live` would buy, and at most for how much: each operation that makes pictures, of each model. */
+/** The purchases of `doctor --live` and their highest price: each operation of each model that makes pictures. */
 export async function planLive(plan: CompiledConfig, simulated = false): Promise<readonly LiveTrial[]> {
   return (await import('./tools/doctor/try-live.ts')).planLive(plan, simulated)
 }
 
-/** Buys it, through a gateway in this process with books of its own, and returns the result. */
+/** Makes these purchases, through a gateway in this process with its own ledger, and returns the result. */
 export async function* tryLive(plan: CompiledConfig, trials: readonly LiveTrial[]): AsyncIterable<LiveResult> {
   yield* (await import('./tools/doctor/try-live.ts')).tryLive(plan, trials)
 }
@@ -284,12 +284,12 @@ export async function listRecipes(): Promise<readonly Recipe[]> {
   return (await import('./tools/recipes/vendors.ts')).readRecipes()
 }
 
-/** A configuration with recipes in it, every other byte as it was; nothing is written. @throws Error where it cannot be */
+/** Adds recipes to a configuration and keeps every other byte; writes nothing. @throws Error if that is impossible */
 export async function mergeRecipes(text: string, recipes: readonly Recipe[]): Promise<Merged> {
   return (await import('./tools/recipes/vendors.ts')).addRecipes(text, recipes)
 }
 
-/** A configuration made of another gateway's. @throws Error when the file, or a table of prices, cannot be read */
+/** Converts another gateway's configuration. @throws Error if the file or a price table cannot be read */
 export async function importConfig(
   file: string,
   from: 'litellm',
@@ -299,9 +299,9 @@ export async function importConfig(
 }
 
 /**
- * What the database of a new-api or one-api becomes here; nothing is written. `storage.keys.adopt` takes its people over.
- * @param source a file of SQLite, a dump of MySQL or MariaDB, or the address of a PostgreSQL
- * @throws Error when it cannot be read, or is none
+ * Converts the database of new-api or one-api; writes nothing. `storage.keys.adopt` imports its users.
+ * @param source an SQLite file, a dump of MySQL or MariaDB, or the address of a PostgreSQL database
+ * @throws Error if it cannot be read, or is not such a database
  */
 export async function importBook(
   source: string,
@@ -312,26 +312,26 @@ export async function importBook(
 }
 
 /**
- * A file for `price_tables`, made of a table of LiteLLM's, OpenRouter's or new-api's; nothing is written.
- * @throws Error for a text that is none
+ * Converts a price table of LiteLLM, OpenRouter or new-api to a file for `price_tables`; writes nothing.
+ * @throws Error for text that is not such a table
  */
 export async function importPrices(text: string, options: PriceImport): Promise<ImportedPrices> {
   return (await import('./tools/price-files/index.ts')).importPrices(text, options)
 }
 
-/** Whether a file of prices is as `importPrices` made it. */
+/** Whether a price file is unchanged since `importPrices` created it. */
 export async function ownershipOf(text: string): Promise<Ownership> {
   return (await import('./tools/price-files/index.ts')).ownershipOf(text)
 }
 
-/** What every model of a configuration costs, with the place of each price. */
+/** The prices of every model in a configuration, each with its place. */
 export async function listPricesInUse(file: string, env: NodeJS.ProcessEnv = process.env): Promise<ListedPrices> {
   return (await import('./tools/price-files/index.ts')).listPricesInUse(file, env)
 }
 
 /**
- * What a newer file of prices has otherwise: than an older one, or than what a configuration uses.
- * @throws Error when a file cannot be read, or is in another currency
+ * The differences between a newer price file and an older one, or the prices that a configuration uses.
+ * @throws Error if a file cannot be read, or uses another currency
  */
 export async function comparePrices(
   query: PriceQuestion,
@@ -349,34 +349,34 @@ export async function configSchema(): Promise<object> {
   return gatewaySchema(builtins, await loadSigners())
 }
 
-/** Every operation that something is known of, and all that is said of it. */
+/** Every known operation, with its description. */
 export async function listOperations(): Promise<readonly Operation[]> {
   return (await import('./operations/index.ts')).operations
 }
 
 /**
- * Explains a request without making it.
- * @throws Failure the one that the gateway would answer with
+ * Explains a request without sending it.
+ * @throws Failure that the gateway would return
  */
 export async function explainRequest(plan: CompiledConfig, request: ImaginedRequest): Promise<RequestExplanation> {
   return (await import('./gateway/explain.ts')).explainRequest(plan, request)
 }
 
-/** What every model on offer costs, by the same functions that charge for it. */
+/** The prices of all available models, by the functions that charge for them. */
 export async function listPrices(plan: CompiledConfig): Promise<PriceList> {
   return (await import('./gateway/pricing.ts')).priceList(plan)
 }
 
 /**
  * Opens a storage: `tool` works next to a running gateway, `gateway` owns it. A `tool` refuses an older schema.
- * @throws StorageError when it cannot be opened, or belongs to another gateway
+ * @throws StorageError if it cannot be opened, or belongs to another gateway
  */
 export async function openStorage(options: {
   readonly url: string
   readonly role: 'gateway' | 'tool'
-  /** By whose days and months budgets go; UTC by default. */
+  /** The time zone of days and months in budgets; UTC by default. */
   readonly timeZone?: string
-  /** Percents at which an event reports how much of a budget is spent; 80 and 100 by default. */
+  /** Percentages of a budget at which an event is sent; 80 and 100 by default. */
   readonly thresholds?: readonly number[]
 }): Promise<Storage> {
   const [{ openStorage: open }, { createLog }, { systemClock }] = await Promise.all([
@@ -388,9 +388,9 @@ export async function openStorage(options: {
 }
 
 /**
- * For a process that does nothing but serve, before its configuration is read: starts what a gateway on a file of SQLite
- * needs longest for, keeps what none needs from being loaded, and sets up the heap. What it returns ends
- * what no gateway has taken by then.
+ * Prepares a process that only serves, before its configuration is read: starts the slowest part of a gateway on an
+ * SQLite file, keeps unneeded modules from loading, and sets up the heap. The returned function ends that part if no
+ * gateway has used it.
  */
 export async function prepareProcess(): Promise<() => Promise<void>> {
   const release = (await import('./storage/sqlite/thread.ts')).prepareThread()
@@ -401,7 +401,7 @@ export async function prepareProcess(): Promise<() => Promise<void>> {
 }
 
 /**
- * Makes a key; `by` says to the trail who does. The secret is returned this once and stored only as its hash.
+ * Creates a key; `by` is the actor in the audit log. The secret is returned only here, and stored only as its hash.
  * @throws StorageError `user_unknown`
  */
 export async function createKey(
@@ -415,8 +415,8 @@ export async function createKey(
 }
 
 /**
- * Gives a key a new secret, returned this once; the old one is taken for `overlapMs` more. Undefined when there is no such
- * key or it was revoked.
+ * Gives a key a new secret, which is returned only here; the old one stays valid for `overlapMs`. Undefined for an
+ * unknown or revoked key.
  */
 export async function rotateKey(
   storage: Pick<Storage, 'keys'>,
@@ -439,8 +439,8 @@ async function makeSecret(
 }
 
 /**
- * Rates a charge again from what was stored with it; one sentence for each difference. Without a plan the plugins that come
- * with the gateway are searched.
+ * Rates a charge again from its stored data; returns a sentence for each difference. Without a plan, uses the built-in
+ * plugins.
  */
 export async function replayCharge(charge: Charge, plan?: CompiledConfig): Promise<readonly string[]> {
   const [{ replayCharge: replay }, { builtins }] = await Promise.all([
@@ -451,8 +451,8 @@ export async function replayCharge(charge: Charge, plan?: CompiledConfig): Promi
 }
 
 /**
- * What charges would have cost under another configuration: each is rated again from what is stored with it. Reads page after
- * page; other requests run between two pages.
+ * The costs of charges under another configuration: rates each again from its stored data. Reads page by page; other
+ * requests run between two pages.
  */
 export async function replayCosts(
   plan: CompiledConfig,
@@ -463,7 +463,7 @@ export async function replayCosts(
   return (await import('./gateway/what-if.ts')).replayCosts(plan, books, span, options)
 }
 
-/** Compares past charges with the prices of a configuration and, with `apply`, refunds and books again those that differ. */
+/** Compares past charges with a configuration's prices. With `apply`, refunds and books those that differ again. */
 export async function repriceCharges(
   plan: CompiledConfig,
   { books, ledger }: Pick<Storage, 'books' | 'ledger'>,
@@ -473,25 +473,22 @@ export async function repriceCharges(
   return (await import('./gateway/reprice-charges.ts')).repriceCharges(plan, books, ledger, span, options)
 }
 
-/**
- * Where the gateway of a configuration listens for operators, as seen from its machine; undefined when the file says
- * none.
- */
+/** The address of a gateway's ops listener, as seen from its machine; undefined if the configuration has none. */
 export async function findOpsUrl(file: string): Promise<string | undefined> {
   return (await import('./gateway/ops-url.ts')).findOpsUrl(file)
 }
 
 /**
- * Looks at everything that a gateway on this configuration needs, and changes nothing: each thing is reported as it has been
- * looked at.
+ * Checks everything that a gateway with this configuration needs, and changes nothing. Reports each check when it is
+ * done.
  */
 export async function* examine(file: string): AsyncIterable<Checked> {
   yield* (await import('./tools/doctor/examine.ts')).examine(file)
 }
 
 /**
- * Copies a database of SQLite, next to a gateway that may be running on it, as it is at one moment. `to` must not be there.
- * @throws StorageError `storage_not_a_file` for a storage elsewhere, `file_exists`
+ * Copies an SQLite database as of one moment; a gateway may be using it. `to` must not exist.
+ * @throws StorageError `storage_not_a_file` for another kind of storage, `file_exists`
  */
 export async function backupStorage(options: {
   readonly url: string
@@ -503,8 +500,8 @@ export async function backupStorage(options: {
 }
 
 /**
- * Puts a copy in the place of a database of SQLite, once its books have been verified; what was there is kept aside.
- * @returns where, when something was
+ * Replaces an SQLite database with a copy after verifying the copy's ledger; keeps the replaced file.
+ * @returns the path of the replaced file, if there was one
  * @throws StorageError `storage_not_a_file`, `storage_in_use`, `backup_unsound`
  */
 export async function restoreStorage(options: {
@@ -516,8 +513,8 @@ export async function restoreStorage(options: {
 }
 
 /**
- * Copies everything from one storage into another that is empty (`sqlite:FILE`, `postgres://…`), and proves the copy before it
- * is kept: rows and digests of each table, the ledger, its sums. `isSnapshot` copies next to a running gateway, as of one moment.
+ * Copies one storage to an empty one (`sqlite:FILE`, `postgres://…`) and verifies the copy before it is kept: rows and
+ * digests of each table, the ledger, its sums. With `isSnapshot`, copies as of one moment while a gateway runs.
  * @throws StorageError `copy_in_use`, `copy_taken`, `copy_older`, `copy_outdated`, `copy_unsound`, `copy_unfinished`
  */
 export async function copyStorage(options: {
@@ -531,9 +528,9 @@ export async function copyStorage(options: {
 }
 
 /**
- * Brings the schema of a storage up to date, as a gateway does when it starts; a file of SQLite is copied first. Waits until
- * no process of an older version works on it. `onWait` is called every second with those that it waits for.
- * @returns the schema's version before (0 for a new storage) and now
+ * Migrates a storage to the current schema, as a gateway does when it starts; copies an SQLite file first. Waits until
+ * no process of an older version uses it. `onWait` is called every second with the processes that it waits for.
+ * @returns the schema version before (0 for a new storage) and after
  * @throws StorageError `storage_newer`, `storage_unavailable`
  */
 export async function migrateStorage(options: {
@@ -548,7 +545,7 @@ export async function migrateStorage(options: {
   return migrate({ url, onWait, clock: systemClock })
 }
 
-/** Every upstream of a plan, and the state of each of its keys as stored. */
+/** Every upstream of a plan, with the stored state of each of its keys. */
 export async function listUpstreams(
   plan: CompiledConfig,
   store: Storage['vendorKeys'],
@@ -556,12 +553,12 @@ export async function listUpstreams(
   return (await import('./tools/read-upstreams.ts')).readUpstreams(plan, store)
 }
 
-/** Deletes a stored object at its vendor; no gateway has to run. */
+/** Deletes a stored object at its vendor; needs no running gateway. */
 export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject): Promise<VendorDeletion> {
   return (await import('./gateway/delete-at-vendor.ts')).deleteAtVendor(plan, object)
 }
 
-/** Tries keys of vendors at what costs nothing, one after the other; no gateway has to run. */
+/** Tests vendor keys with free requests, one after the other; needs no running gateway. */
 export async function* tryVendorKeys(plan: CompiledConfig, keys: readonly VendorKey[]): AsyncIterable<KeyTrial> {
   yield* (await import('./tools/try-vendor-keys.ts')).tryVendorKeys(plan, keys)
 }

@@ -13,8 +13,8 @@ import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
 
 /**
- * Calls every plugin's check of its sections, and reports its findings at their places in the file. Returns the models that have
- * their names from a table and a price that cannot be charged: what is wrong with them is not an error of the file.
+ * Calls every plugin's check of its sections, and reports findings at their places in the file. Returns models with
+ * names from a table and a price that cannot be charged: their problems are not errors of the file.
  */
 export function inspectFamilies(
   parts: Parts,
@@ -59,7 +59,7 @@ function checkAccepted({ name, accepts }: Model, steps: Pipeline['steps'], repor
   })
 }
 
-/** A price that no plugin charges would make a model free without saying so. */
+/** A price that no plugin charges would silently make a model free. */
 function checkCharged({ name, family, free, enabled }: Model, steps: Pipeline['steps'], report: Report): void {
   const charging = steps.flatMap(({ plugin }) => (plugin?.charges ? [plugin.name] : []))
   if (free || !enabled || charging.some(plugin => family.facets.has(plugin))) return

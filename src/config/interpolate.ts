@@ -1,6 +1,6 @@
 import type { Environment } from './environment.ts'
 
-/** One `${…}` of a text. */
+/** A `${…}` in a text. */
 export type Reference =
   | {
       readonly kind: 'variable'
@@ -63,7 +63,7 @@ export type Filled =
       readonly text: string
       readonly values: readonly string[]
       readonly fromFile: boolean
-      /** Some of it is what a variable holds, and not only a default of the text. */
+      /** Part of it is the value of a variable, not only a default in the text. */
       readonly fromVariable: boolean
       /** False where a placeholder replaces a missing value. */
       readonly isWhole: boolean
@@ -76,13 +76,13 @@ export type Filled =
       readonly remedy: string
     }
 
-/** What came of reading a `${file:…}`: its content without the last line break, or why not. */
+/** The result of reading a `${file:…}`: its content without the last line break, or the reason why there is none. */
 export type FileContent = { readonly text: string } | { readonly diagnostic: string }
 
 /**
  * Fills the references of one scalar: `${VAR}`, `${VAR:-default}` (unset or empty), `${VAR:?message}`,
- * `${file:/run/secrets/x}`; `$$` is a dollar sign, and a `$` before anything else is itself. What may not be named is refused.
- * `standIn` is written where a variable is not set or a file cannot be read; without it that is refused too.
+ * `${file:/run/secrets/x}`; `$$` is a dollar sign; any other `$` stays. A forbidden name is an error.
+ * `standIn` replaces unset variables and unreadable files; without it they are errors too.
  */
 export function interpolate(
   text: string,
@@ -114,10 +114,10 @@ export function interpolate(
   return { ok: true, text: whole, values, fromFile, fromVariable, isWhole }
 }
 
-/** Codes of what the environment lacks: nothing is wrong with the text. */
+/** Codes of missing parts of the environment: the text is correct. */
 const absent: ReadonlySet<string> = new Set(['variable_unset', 'file_unreadable'])
 
-/** The same whether it is there or not. */
+/** The same for existing and missing names. */
 const notNamed = {
   code: 'reference_not_in_use',
   message: 'found a variable or a file that the active configuration does not use',

@@ -17,14 +17,14 @@ import type { PlacedDiagnostic } from './report.ts'
 import type { Entry, MapTree, Path, ScalarTree, Span, Tree } from './tree.ts'
 
 export type ReadResult = {
-  /** Undefined when the text is not YAML or holds nothing. */
+  /** Undefined if the text is not YAML or is empty. */
   readonly root: Tree | undefined
   readonly diagnostics: readonly PlacedDiagnostic[]
 }
 
 const whole: Span = { start: 0, end: 1 }
 const faultsMax = 20
-/** Levels of lists and mappings; a configuration has fewer than twenty. What is below is not read. */
+/** The maximum depth of lists and mappings; a configuration has less than twenty. Deeper levels are not read. */
 const depthMax = 100
 const tooDeep = {
   code: 'yaml_deep',
@@ -40,7 +40,7 @@ const tooManyAliases = {
 
 /**
  * Reads YAML 1.2 (core schema) into a tree with places. Refused, each at its place: syntax errors, several documents,
- * keys set twice or not plain text, tags, and anchors, aliases and merge keys: a price is on the line that it is charged by.
+ * duplicate keys and keys other than plain text, tags, anchors, aliases and merge keys: each price is on its own line.
  */
 export function readYaml(text: string): ReadResult {
   const document = parse(text, { merge: false, uniqueKeys: false })
@@ -58,7 +58,7 @@ export function readYaml(text: string): ReadResult {
   return { root, diagnostics: reader.diagnostics }
 }
 
-/** The plain value of a foreign file, with aliases and merge keys. Diagnostics as above; the value is then undefined. */
+/** The plain value of a foreign file, with aliases and merge keys; undefined if there are diagnostics. */
 export function readForeignYaml(text: string): {
   readonly value: unknown
   readonly diagnostics: readonly PlacedDiagnostic[]
@@ -87,7 +87,7 @@ export function readComments(text: string): readonly string[] {
   return comments
 }
 
-/** Undefined for a text that is nested so deeply that the package runs out of stack where it does not expect to. */
+/** Undefined for a text that is nested so deeply that the package overflows the stack. */
 function parse(text: string, options: ParseOptions & DocumentOptions & SchemaOptions): Document.Parsed | undefined {
   try {
     return parseDocument(text, { version: '1.2', prettyErrors: false, ...options })
@@ -97,7 +97,7 @@ function parse(text: string, options: ParseOptions & DocumentOptions & SchemaOpt
   }
 }
 
-/** The first diagnostic of each line, and nothing that follows from one: the rest of a text whose beginning was not understood. */
+/** The first diagnostic of each line, without diagnostics that only follow from an earlier one. */
 function syntaxDiagnostics(document: Document.Parsed, text: string): PlacedDiagnostic[] {
   const diagnostics: PlacedDiagnostic[] = []
   const lines = new Set<number>()
@@ -128,7 +128,7 @@ function syntaxDiagnostics(document: Document.Parsed, text: string): PlacedDiagn
   return diagnostics
 }
 
-/** The parser's words, without what it quotes from the file: that may be a secret. */
+/** The parser's message without quotes from the file, which may be secrets. */
 function syntaxMessage(code: string, message: string): string {
   if (code === 'MULTIPLE_DOCS') return 'found a second document'
   const words = message.replace(/(?: in YAML stream)?: ".*$/s, '').replace(/"quote$/, 'quote')
@@ -160,7 +160,7 @@ function spanOf(node: Node): Span {
 type YamlPair = Pair<Node | null, Node | null>
 type Refused = { readonly code: string; readonly span: Span; readonly message: string; readonly remedy: string }
 
-/** Turns the package's nodes into ours, noting what we do not read. */
+/** Converts the package's nodes to ours, and reports nodes that we do not read. */
 class Reader {
   readonly diagnostics: PlacedDiagnostic[] = []
   readonly #text: string
@@ -259,7 +259,7 @@ function keyFault(key: string, seen: ReadonlySet<string>) {
   return key.includes('${') ? keyDiagnostics.reference : undefined
 }
 
-/** `1: …` and `true: …` are names too, spelt as they were written. */
+/** `1: …` and `true: …` are names too, in their original spelling. */
 function keyText(key: Node): string | undefined {
   if (!isScalar(key) || key.value === null) return undefined
   return typeof key.value === 'string' ? key.value : key.source

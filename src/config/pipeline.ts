@@ -7,7 +7,7 @@ import { findNear, suggest } from './suggest.ts'
 import { findNode, type Path, type Tree } from './tree.ts'
 import { findUnknownFunction } from './unknown-function.ts'
 
-/** Finds a plugin by the name that the pipeline calls it; undefined when there is none. May reject when it cannot be loaded. */
+/** Finds a plugin by its name in the pipeline; undefined if there is none. May reject if it cannot be loaded. */
 export type ResolvePlugin = (name: string) => Promise<AnyPlugin | undefined>
 
 export type Step = { readonly name: string; readonly path: Path; readonly plugin: AnyPlugin | undefined }
@@ -15,11 +15,11 @@ export type Step = { readonly name: string; readonly path: Path; readonly plugin
 export type Pipeline = {
   readonly steps: readonly Step[]
   readonly plugins: PluginsByStep
-  /** Names whose options and sections cannot be judged. */
+  /** Names of plugins whose options and sections cannot be checked. */
   readonly unopened: readonly string[]
 }
 
-/** Looks up every plugin that the pipeline names, before anything else of the file is judged. */
+/** Looks up every plugin of the pipeline before anything else in the file is checked. */
 export async function resolvePipeline(
   root: Tree,
   resolvePlugin: ResolvePlugin,
@@ -94,7 +94,7 @@ function reportUnknownFunction(name: string, path: Path, plugin: AnyPlugin, repo
   report.atValue(path, { code: 'hook_unknown', message, ...(unknown.remedy && { remedy: unknown.remedy }), mild: true })
 }
 
-/** One kind of rule is one plugin's: by it a stored charge finds who explains it. */
+/** Each kind of rule belongs to one plugin, which explains stored charges of this kind. */
 function checkRules(steps: readonly Step[], known: readonly AnyPlugin[], report: Report): void {
   for (const { name, path, plugin } of steps) {
     if (plugin?.rule === undefined) continue
@@ -111,7 +111,7 @@ function checkRules(steps: readonly Step[], known: readonly AnyPlugin[], report:
   }
 }
 
-/** Two plugins that settle after one another would never settle. */
+/** Two plugins that each settle after the other would never settle. */
 function checkSettling(steps: readonly Step[], report: Report): void {
   const plugins = steps.flatMap(step => step.plugin ?? [])
   const after = new Map(plugins.map(plugin => [plugin.name, settlesAfter(plugin, plugins)]))

@@ -14,8 +14,8 @@ import type { Source } from './source.ts'
 import type { Tree } from './tree.ts'
 
 /**
- * A configuration as its nodes: its files put together, what it says once for many spelt out, prices of tables taken over,
- * old names of keys replaced. As it is written, and with its references filled in.
+ * A configuration as nodes: its files combined, its defaults applied, prices of tables copied, old key names replaced.
+ * Once as written, and once with references filled in.
  */
 export type Filled = {
   readonly source: Source
@@ -23,24 +23,24 @@ export type Filled = {
   readonly filled: Tree
   readonly secrets: Secrets
   readonly secretFiles: SecretFiles
-  /** Names of variables in it. */
+  /** The names of its variables. */
   readonly variables: ReadonlySet<string>
-  /** Every file that it names was there, and could be read. */
+  /** All its files exist and could be read. */
   readonly whole: boolean
   /** The files with settings, the main one first. */
   readonly sheets: readonly SettingsSheet[]
-  /** By model: the row of a table that its prices were taken from. */
+  /** By model: the table row of its prices. */
   readonly priceRows: ReadonlyMap<string, ReadRow>
-  /** By model that a row gave its name: the wildcard that it is served by. */
+  /** By model with a name from a table row: the wildcard that serves it. */
   readonly derived: ReadonlyMap<string, string>
 }
 
 export type ReadOptions = FillOptions & {
-  /** Who reads the files that it names; notes which. */
+  /** Reads and records the files that it names. */
   readonly parts?: PartFiles | undefined
 }
 
-/** Of a text that is no YAML there is no tree, and its secrets are what looks like one. What is wrong is reported. */
+/** Text that is not YAML has no tree, and its secrets are texts that look like one. Reports all problems. */
 export async function readFilled(
   source: Source,
   env: Environment,
@@ -52,7 +52,7 @@ export async function readFilled(
   if (!root) return { secrets: gatherSecrets(undefined, source.text, []) }
   const { root: together, sheets, whole, hidden } = await includeFiles(root, source, parts, report)
   const spelt = expand(renameOldKeys(together, report), source, report)
-  // What a file would have said that was not read is not missing.
+  // Settings of a file that was not read do not count as missing.
   const {
     root: written,
     taken,

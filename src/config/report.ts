@@ -4,7 +4,7 @@ import type { Secrets } from './secrets.ts'
 import type { Source } from './source.ts'
 import { type Found, findNode, formatPath, type Path, scalarsOf, type Span, type Tree } from './tree.ts'
 
-/** A finding before it has been given its line. */
+/** A finding without its line. */
 export type PlacedDiagnostic = {
   readonly code: string
   readonly path: Path
@@ -12,7 +12,7 @@ export type PlacedDiagnostic = {
   readonly message: string
   readonly remedy?: string
   readonly severity?: Finding['severity']
-  /** The value is usable nevertheless, so later checks go on. */
+  /** The value is usable anyway, so later checks continue. */
   readonly mild?: boolean
 }
 
@@ -37,7 +37,7 @@ export class Report {
     this.#diagnostics.push(...diagnostics)
   }
 
-  /** What another report found, in a part of this one. */
+  /** Adds the findings of another report for a part of this file. */
   addBelow(path: Path, other: Report): void {
     this.add(...other.#diagnostics.map(one => ({ ...one, path: [...path, ...one.path] })))
   }
@@ -49,7 +49,7 @@ export class Report {
     this.add({ ...complaint, path, span: found.keySpan ?? headOf(found.node) })
   }
 
-  /** About the value at the path; where there is none, about the key or node that lacks it. */
+  /** About the value at the path; if there is none, about the key or node without it. */
   atValue(path: Path, complaint: Complaint): void {
     const found = this.#find(path)
     if (isUnknown(found)) return
@@ -57,7 +57,7 @@ export class Report {
     this.add({ ...complaint, path, span })
   }
 
-  /** True when the value at the path, or any part of it, cannot be used. */
+  /** Whether the value at the path, or any part of it, cannot be used. */
   broken(path: Path): boolean {
     return this.#diagnostics.some(
       diagnostic => isError(diagnostic) && !diagnostic.mild && isUnder(diagnostic.path, path),

@@ -7,13 +7,13 @@ import type { Source } from './source.ts'
 import { type ScalarTree, scalarsOf, type Tree } from './tree.ts'
 
 const secretFileBytesMax = 64 * 1024
-/** Marks of contents have no meaning outside this process: a person who guesses a content cannot verify it. */
+/** Digests of contents are keyed for this process: a guessed content cannot be verified with them. */
 const markKey = systemRandom.bytes(32)
 
-/** Files that `${file:…}` names, by their whole paths, each with the mark of what it held; `''` of one that held nothing. */
+/** The files of `${file:…}` by their full paths, each with the digest of its content; `''` for an empty file. */
 export type SecretFiles = ReadonlyMap<string, string>
 
-/** What the files of a tree hold, by the folder of the file that names them and by the name there. */
+/** The contents of the files of a tree, by the folder of the referring file and the name in it. */
 export type ReadSecrets = {
   readonly contents: ReadonlyMap<string, ReadonlyMap<string, FileContent>>
   readonly files: SecretFiles
@@ -23,8 +23,8 @@ export type ReadSecrets = {
 export type Nameable = { readonly files: ReadonlySet<string>; readonly variables: ReadonlySet<string> }
 
 /**
- * `inUse`: the marks of the secrets in use. A file that had content and is empty now is being written, or was lost. What is not
- * `nameable` is neither read nor reported.
+ * `inUse`: the digests of the secrets in use. A file that had content and is empty now is being written, or was lost. A
+ * file that is not `nameable` is neither read nor reported.
  */
 export async function readSecretFiles(
   root: Tree,
@@ -52,7 +52,7 @@ export async function readSecretFiles(
   return { contents, files }
 }
 
-/** The folder of the file that has a scalar. */
+/** The folder of a scalar's file. */
 export function folderOf({ span }: ScalarTree, source: Source): string {
   return dirname(source.sheetOf(span.start).file)
 }
@@ -84,7 +84,7 @@ function markOf(text: string): string {
 
 async function readSecretFile(file: string): Promise<FileContent> {
   try {
-    // A pipe would be waited for, and a device has no end.
+    // Reading a pipe would wait, and a device has no end.
     if (!(await stat(file)).isFile()) return { diagnostic: 'it is not a file' }
     const bytes = await readBeginning(file, secretFileBytesMax + 1)
     if (bytes.length > secretFileBytesMax) return { diagnostic: `it is longer than ${secretFileBytesMax} bytes` }
@@ -94,7 +94,7 @@ async function readSecretFile(file: string): Promise<FileContent> {
   }
 }
 
-/** At most so many bytes: some files say that they have none and go on for long. */
+/** Reads a limited number of bytes: some files report a size of 0 and are long. */
 async function readBeginning(file: string, bytesMax: number): Promise<Buffer> {
   const handle = await open(file)
   try {

@@ -4,28 +4,28 @@ import { formatPath, type Path, type ScalarTree, scalarsOf, type Span, type Tree
 
 /** The secrets of a configuration, and their places. */
 export type Secrets = {
-  /** Of scalars whose text is secret, in the file. */
+  /** The places of scalars with secret text in the file. */
   readonly spans: readonly Span[]
-  /** Whole values that hold a secret, as they are after references were filled in, but for what may well be said elsewhere. */
+  /** Complete values that contain a secret, with references filled in, except values that may appear elsewhere. */
   readonly values: ReadonlySet<string>
-  /** The places of secret values: their paths as texts, in lower case, as header names are compared. */
+  /** The paths of secret values as text in lower case, because header names are compared that way. */
   readonly places: ReadonlySet<string>
   /** Redacts secrets in a text for people. */
   mask(text: string): string
   /**
-   * The same for the text around secrets whose places are covered already: a known one only where it is long and a word of
-   * its own, so that no name and no price is taken for one.
+   * The same for text around secrets that are redacted already: redacts a known secret only if it is long and a
+   * separate word, so that names and prices stay readable.
    */
   maskAmongText(text: string): string
-  /** Like `mask`, every character covered by one of its own, so that columns stay where they are. */
+  /** Like `mask`, but replaces each character by one, so that columns stay the same. */
   maskInPlace(text: string): string
 }
 
 const secretName =
   /(?:api|access|private|secret)[-_]?key$|token$|secret|passw(?:or)?d|passphrase|credential|authorization/i
 /**
- * Texts that look like a secret anywhere, whole or in a file too broken to read. The text before is examined
- * after blanks only, not at each of them.
+ * Texts that look like a secret in any place, also in a file that cannot be parsed. The preceding text is examined only
+ * after blanks, not at each of them.
  */
 const looksSecretAnywhere = [
   /(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi,
@@ -45,17 +45,17 @@ const blankOrQuote = /[\s"']/g
 const shortest = 4
 /** Minimum length of a value that is redacted everywhere: shorter ones are ordinary words and numbers. */
 const wholeShortest = 8
-/** Of one that is looked for among names and prices. */
+/** The same for values that are searched between names and prices. */
 const amongTextShortest = 12
 const plainWord = /^(?:[\d.,:\s-]{1,11}|true|false|null)$/
 const cover = '***'
 
-/** True where a scalar is secret by its place: a credential's value, fixed headers, addresses that hold a password. */
+/** Whether a scalar is secret by its place: a credential's value, fixed headers, addresses with a password. */
 export function isSecretPlace(path: Path): boolean {
-  // What is laid under all entries is as secret as theirs.
+  // Defaults of all entries are as secret as the entries.
   if (path[0] === 'defaults') return isSecretPlace([path[1] ?? '', '', ...path.slice(2)])
   const [top, , part] = path
-  // Whether passwords let people in is none, nor is what an issuer is called.
+  // Whether passwords are allowed is not secret, nor is the name of an issuer.
   if (top === 'sign_in') return path.at(-1) === 'client_secret'
   if (top === 'upstreams' && (part === 'headers' || part === 'query')) return true
   if (top === 'observability' && part === 'headers') return true
@@ -67,14 +67,14 @@ export function isSecretPlace(path: Path): boolean {
   return path.some((step, i) => typeof step === 'string' && isSecretStep(step) && !isChosenName(path, i))
 }
 
-/** Settings that are about secrets and are none: a number of bytes, and whether something is sent with them. */
+/** Settings about secrets that are not secret: a number of bytes, and whether something is sent with them. */
 const openNames: ReadonlySet<string> = new Set(['bytes_per_token', 'with_credential'])
 
 function isSecretStep(step: string): boolean {
   return secretName.test(step) && !openNames.has(step)
 }
 
-/** The name that an operator gives an upstream, a family, a receiver or a key says nothing of its values. */
+/** The name of an upstream, a family, a receiver or a key is independent of its values. */
 function isChosenName([top, , part]: Path, i: number): boolean {
   if (top === 'upstreams' && part === 'keys' && i === 3) return true
   return top === 'events' ? i === 2 : i === 1 && (top === 'upstreams' || top === 'families')
@@ -85,7 +85,7 @@ const publicOption =
   /^(?:region|service|scopes?|audience|resource|action|version|issuer|subject|algorithm|key_id|client_id|\w*url|\w*header|ttl|lifetime)$/
 const credentialNames = ['header', 'query', 'sign']
 
-/** `path` leads from the credential to a scalar, by an index where it is one of a list. */
+/** `path` leads from the credential to a scalar, with an index in a list. */
 function isSecretOfCredential(path: Path): boolean {
   const [name, ...inside] = typeof path[0] === 'number' ? path.slice(1) : path
   if (name === 'with') return !publicOption.test(String(inside[0]))
@@ -97,7 +97,8 @@ const nameOnly = /\$\{(?:file:[^}]*|\w+(?::[-?])?)\}?|\{key\}/g
 
 /**
  * The secrets of a tree whose references have been filled in.
- * `hidden` are parts of the text of which nothing is known. `text` is the file's; `loose` are the values that references in secret scalars were filled with.
+ * `hidden` are parts of the text without a known meaning. `text` is the file's; `loose` are the values that replaced
+ * references in secret scalars.
  */
 export function gatherSecrets(
   root: Tree | undefined,
@@ -168,7 +169,7 @@ function maskAmongText(text: string, known: readonly string[]): string {
   return maskAddresses(masked, secret => (isBareReference(secret) ? secret : cover))
 }
 
-/** References and nothing else, with or without quotes: there is nothing to hide. */
+/** Only references, with or without quotes: nothing is secret. */
 const bareReference = /^(["']?)(?:\$\{(?:file:[^}]*|\w+)\})+\1$/
 
 /** True for a reference that only names a secret: no default, and no other text. */
@@ -187,21 +188,21 @@ function hiddenParts({ start, end }: Span, text: string): Span[] {
   return [...parts, { start: from, end }]
 }
 
-/** An address without what is secret in it. A password may itself hold an `@`: it ends at the last one. */
+/** An address without its secrets. A password may contain an `@`: it ends at the last one. */
 export function withoutSecrets(url: string): string {
   const [password] = findPasswords(url, blank)
   const open = password === undefined ? url : coverSpans(url, [password], () => cover)
   return coverSpans(open, findAddressSecrets(open), () => cover)
 }
 
-/** Strikes out what is secret in every address of a text, a reference in it being one piece, and in addresses of its defaults. */
+/** Redacts secrets in all addresses of a text, with each reference as one piece, and in those of its defaults. */
 export function maskAddresses(text: string, write: (secret: string) => string): string {
   const open = coverSpans(text, findPasswords(levelled(text), blankOrQuote), write)
   const masked = coverSpans(open, addressSecretsOf(open), write)
   return masked.replaceAll(defaultInside, inside => (inside.includes('://') ? maskAddresses(inside, write) : inside))
 }
 
-/** `$$` is a dollar sign, and begins none. */
+/** `$$` is a dollar sign, and does not begin a reference. */
 const references = /\$\$|\$\{(?:file:[^{}\n]+|\w+(?::[-?][^{}\n]*)?)\}/g
 const defaultInside = /(?<=\$\{\w+:-)[^{}\n]+(?=\})/g
 
@@ -226,12 +227,12 @@ function coverSpans(text: string, spans: Iterable<Span>, write: (secret: string)
   return done === 0 ? text : parts.join('') + text.slice(done)
 }
 
-/** What is secret in an address, by itself. */
+/** The secrets in an address. */
 export function secretsIn(url: string): readonly string[] {
   return [...findPasswords(url, blank), ...findAddressSecrets(url)].map(({ start, end }) => url.slice(start, end))
 }
 
-/** Whether an address has a password in it, or a parameter of secrets in its query. */
+/** Whether an address contains a password, or a secret parameter in its query. */
 export function hasSecret(text: string): boolean {
   return secretsIn(text).length > 0
 }

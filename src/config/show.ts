@@ -7,13 +7,13 @@ import { Source } from './source.ts'
 import { type TracedValue, traceValues } from './trace-values.ts'
 import type { Span } from './tree.ts'
 
-/** A configuration for people: its text as written, and every value of it with its place and where it came from. */
+/** A configuration for people: its text, and every value with its place and source. */
 export type ShownConfig = { readonly text: string; readonly origins: readonly TracedValue[] }
 
-/** In the text: plain `***` would be an alias to YAML. */
+/** In text: plain `***` would be an alias in YAML. */
 const coverInText = '•••'
 
-/** Shows a configuration without what is secret in it. Values that cannot be filled in are left out. */
+/** Shows a configuration without its secrets. Values that cannot be filled in are left out. */
 export async function showConfig(
   file: string,
   given: string,
@@ -27,18 +27,18 @@ export async function showConfig(
   return { text: showOwnText(source.ownText, secrets), origins: traceValues(read, env) }
 }
 
-/** The text of the main file, which all others follow. */
+/** The text of the main file, followed by all others. */
 export function showOwnText(text: string, secrets: Secrets): string {
   const covered = coverSpans(
     text,
     secrets.spans.filter(span => span.end <= text.length),
   )
-  // What is commented out is no value, and may be an old credential all the same.
+  // A comment is not a value, but may contain an old credential.
   const commented = covered.replaceAll(/(?<=^|\s)#.*$/gm, comment => secrets.mask(comment))
   return maskAddresses(commented, secret => (isBareReference(secret) ? secret : coverInText))
 }
 
-/** From the end on, so that the places before stay where they are. Empty parts have nothing to cover. */
+/** Replaces from the end, so that earlier places stay valid. Empty parts need no replacement. */
 function coverSpans(text: string, spans: readonly Span[]): string {
   let covered = text
   for (const { start, end } of spans.toSorted((a, b) => b.start - a.start)) {
@@ -48,7 +48,7 @@ function coverSpans(text: string, spans: readonly Span[]): string {
   return covered
 }
 
-/** Quotes, the brace that ends a reference and the end of the line are no secret, and YAML needs them. */
+/** Quotes, the closing brace of a reference and the end of the line are not secret, and YAML needs them. */
 function keepEdges(part: string): string {
   const [open = ''] = /^["']?(?:Bearer\s+(?!\s))?\}?/.exec(part) ?? []
   const text = part.trimEnd()

@@ -7,9 +7,9 @@ import type { Secrets } from './secrets.ts'
 import { showOwnText } from './show.ts'
 import type { Source } from './source.ts'
 
-/** A longer file is listed by its name only: tables of prices may be long. */
+/** Longer files are listed by name only: price tables may be long. */
 const textBytesMax = 1024 * 1024
-/** Of all files together. */
+/** The limit of all files together. */
 const allBytesMax = 4 * 1024 * 1024
 
 type Read = {
@@ -20,18 +20,17 @@ type Read = {
   readonly parts: PartTexts
 }
 
-/** By plan: the texts are kept as long as their plan is in use, and are not read again. */
+/** By plan: the texts are kept while their plan is in use, and are not read again. */
 const readOf = new WeakMap<CompiledConfig, Read>()
 
-/** Notes what a plan was made of, for `shownTextsOf`. */
+/** Stores the texts of a plan for `shownTextsOf`. */
 export function noteTexts(plan: CompiledConfig, { source, secrets, sheets, parts }: Read): void {
-  // What is made of the texts is not held.
+  // Results that are computed from the texts are not kept.
   readOf.set(plan, { source, secrets, sheets: sheets.map(({ start, text }) => ({ start, text })), parts })
 }
 
 /**
- * The files that a plan was read from without what is secret in them, the main one first; nothing of a plan that was not read
- * from any.
+ * The files of a plan without their secrets, the main one first; nothing for a plan that was not read from files.
  */
 export function shownTextsOf(plan: CompiledConfig): readonly KeptText[] {
   const read = readOf.get(plan)

@@ -16,7 +16,7 @@ export type SchemaError = {
   readonly schema: SchemaData
   /** The place of the keyword in the whole schema: `#/properties/…/type`. */
   readonly schemaPath: string
-  /** Set when it is a key that does not fit. */
+  /** Set if a key does not fit. */
   readonly key: string | undefined
 }
 
@@ -38,7 +38,7 @@ export const ajvOptions = {
   strictTypes: false,
   strictTuples: false,
   messages: false,
-  // The meta schema costs 10 ms of a start; so does an optimiser that one validation does not pay back.
+  // The meta schema costs 10 ms of a start, and so does the optimiser, which one validation does not repay.
   validateSchema: false,
   meta: false,
   code: { optimize: false },
@@ -48,7 +48,7 @@ export const ajvOptions = {
 /**
  * Compiles a JSON Schema (draft-07) into a validator. The build has compiled the schemas of the gateway and of its own
  * plugins (`src/tools/compile-schemas.ts`), because that takes more time than the rest of a start.
- * @throws Error when the schema is invalid: the fault of a plugin's author
+ * @throws Error for an invalid schema, which is the plugin author's fault
  */
 export function createValidator(schema: SchemaData): Validate {
   const known = validators.get(schema)
@@ -60,10 +60,10 @@ export function createValidator(schema: SchemaData): Validate {
   return validate
 }
 
-/** By schema: a reload validates with the same ones. */
+/** By schema: a reload uses the same validators. */
 const validators = new WeakMap<SchemaData, Validate>()
 
-/** Compiles a schema at run time. Its errors have their schemas: a path does not lead there through a `$ref`. @throws Error */
+/** Compiles a schema at run time. Errors have their schemas, because no path leads through a `$ref`. @throws Error */
 export function compile(schema: SchemaData): Check {
   const { Ajv: Compiler } = require('ajv') as { readonly Ajv: typeof Ajv }
   return new Compiler({ ...ajvOptions, verbose: true }).compile(schema)

@@ -5,23 +5,23 @@ import type { OutcomeSettings, UpstreamSettings, VendorKeySettings } from './sch
 
 /** The placeholder of a key in the values of a credential. */
 export const keyMark = '{key}'
-/** Of a shorter secret nothing is shown. */
+/** Of a shorter secret, nothing is shown. */
 const hintedFrom = 24
 
-/** What the one key of an upstream without a list of them is called. */
+/** The name of the only key of an upstream without a list of keys. */
 const onlyKeyName = 'credential'
 
 /** With or without a word of the vendor's: that it cannot says an upstream that is the only one of a vendor by its status. */
 const unable: OutcomeRow = { status: [503, 529], class: 'not_sold', key: 'none' }
 
-/** The upstream once for each of its keys, as it is called with that one. The upstream itself is called with none. */
+/** One copy of the upstream for each of its keys, with that key's credential. The upstream itself has none. */
 export function withKeys(upstream: Upstream, own: UpstreamSettings): Upstream {
   const rules = rulesOf(own)
   const keys = Object.entries(own.keys ?? {}).map(([name, key]) => toKey(name, key, { ...upstream, ...rules }))
   return { ...upstream, ...rules, credential: [], keys }
 }
 
-/** The upstream whose credential is its only key. One that is sent nothing secret has none, and stays as it is. */
+/** The upstream with its credential as its only key. An upstream without a secret is unchanged. */
 export function withOnlyKey(upstream: Upstream, own: UpstreamSettings): Upstream {
   const { name, credential } = upstream
   const secrets = credential.flatMap(one => (one.kind === 'sign' ? one.secrets : one.value)).map(bareOf)
@@ -40,7 +40,7 @@ export function withOnlyKey(upstream: Upstream, own: UpstreamSettings): Upstream
   return { ...kept, keys: [key] }
 }
 
-/** A secret without the word for how it is sent. */
+/** A secret without its scheme, such as `Bearer`. */
 function bareOf(text: string): string {
   return text.trim().replace(/^(?:bearer|basic|token|key)(?:\s+|$)/i, '')
 }
@@ -75,7 +75,7 @@ function toKey(name: string, own: VendorKeySettings, upstream: Upstream): Vendor
   }
 }
 
-/** The last four characters of a text that is long enough to stay a secret without them. */
+/** The last four characters of a text that is long enough to remain secret without them. */
 function hintOf(value: string): string {
   return value.length < hintedFrom || /\s/.test(value) ? '' : `…${value.slice(-4)}`
 }
@@ -85,7 +85,7 @@ function fillCredential(credential: Credential, key: string): Credential {
   return { ...credential, options: fillAll(credential.options, key), secrets: [...credential.secrets, key] }
 }
 
-/** Every text of what a signing plugin is given. */
+/** Every text in the settings of a signing plugin. */
 function fillAll(value: unknown, key: string): unknown {
   if (typeof value === 'string') return value.replaceAll(keyMark, () => key)
   if (Array.isArray(value)) return value.map(one => fillAll(one, key))

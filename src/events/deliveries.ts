@@ -3,7 +3,7 @@ import type { Log } from '../plugin-api/index.ts'
 import { type Clock, OnceAMinute, type Pending } from '../util/index.ts'
 import { WebhookDispatcher, type Silence } from './webhook-dispatcher.ts'
 
-/** How often it is looked whether something has happened. */
+/** The interval of the search for new events. */
 export const everyMs = 2_000
 
 type Parts = {
@@ -16,7 +16,7 @@ type Parts = {
 
 type Round = { readonly dispatcher: WebhookDispatcher; next: Pending | undefined; running: Promise<void> | undefined }
 
-/** What has been counted of one receiver's events. */
+/** The counts of one receiver's events. */
 export type Tries = { arrived: number; failed: number; given_up: number }
 
 /** Sends events to all receivers, each at its own pace: a slow one does not delay the others. */
@@ -38,14 +38,14 @@ export class Deliveries {
     return this.#tries
   }
 
-  /** Receivers that take nothing of what this process sends them, by name. */
+  /** Receivers that accept no events from this process, by name. */
   get silent(): ReadonlyMap<string, Silence> {
     return new Map(
       [...this.#rounds].flatMap(([name, { dispatcher }]) => (dispatcher.silence ? [[name, dispatcher.silence]] : [])),
     )
   }
 
-  /** Begins with receivers that are new in the configuration. Those that are gone end by themselves. */
+  /** Starts receivers that are new in the configuration. Removed ones end by themselves. */
   follow(): void {
     const { events, clock, log, receivers } = this.#parts
     for (const name of receivers()?.keys() ?? []) {

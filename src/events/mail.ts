@@ -6,7 +6,7 @@ import { plainText } from './write-body.ts'
 
 type Letter = { readonly from: string; readonly to: readonly string[]; readonly event: FeedEvent }
 
-/** Sends by SMTP. The library is loaded with the first letter. */
+/** Sends mail by SMTP. The library is loaded for the first mail. */
 export class Mailer {
   readonly #clock: Clock
 
@@ -43,7 +43,7 @@ export class Mailer {
       host,
       port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
       secure,
-      // Neither letter nor password goes over an open network without encryption.
+      // Neither mail nor password may cross a public network without encryption.
       requireTLS: !secure && !allowPrivate,
       ...(isIP(name) === 0 && { tls: { servername: name } }),
       ...(user !== '' && { auth: { user, pass } }),
@@ -69,7 +69,7 @@ export class Mailer {
   }
 }
 
-/** What is judged is what is dialled. @throws AddressRefused */
+/** The address that is checked is the one that is dialled. @throws AddressRefused */
 function resolvePublic(name: string): Promise<string> {
   return new Promise((resolve, reject) => {
     guardedLookup()(name, { all: false }, (error, address) => {

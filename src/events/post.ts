@@ -41,7 +41,7 @@ function tunnelTo(url: URL, host: string, clock: Clock) {
     const limit = clock.after(answerMs, () => late.abort())
     const opened = await openTunnel(proxy, place, late.signal).catch((error: Error) => error)
     limit.cancel()
-    // Node's types do not know that a failure comes without a socket.
+    // Node's types do not include failures without a socket.
     if (opened instanceof Error) return (done as (error: Error) => void)(opened)
     const name = isIP(host) === 0 ? { servername: host } : {}
     done(null, isEncrypted ? connectTls({ socket: opened, ...place, ...name, ALPNProtocols: ['http/1.1'] }) : opened)

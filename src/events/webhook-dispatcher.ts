@@ -10,8 +10,8 @@ import { createHmac } from 'node:crypto'
 const prefix = 'whsec_'
 
 /**
- * The headers of Standard Webhooks 1.0: `webhook-id`, `webhook-timestamp` (seconds, of this try) and `webhook-signature`, one
- * `v1,` for each secret. Secrets are `whsec_` and Base64.
+ * The headers of Standard Webhooks 1.0: `webhook-id`, `webhook-timestamp` (in seconds, of this try) and
+ * `webhook-signature`, with one `v1,` for each secret. Secrets are `whsec_` and Base64.
  */
 function signedHeaders(
   { id, body, now }: { readonly id: string; readonly body: string; readonly now: number },
@@ -47,8 +47,8 @@ type Round = { readonly arrived: string[]; readonly retries: Retry[]; hasArrived
 export type Silence = { readonly since: number; readonly why: string }
 
 /**
- * Sends events to one receiver: those it has not received, in order, and again those that did not arrive. The position is
- * written after a delivery, so that an event may arrive twice and none is left out.
+ * Sends events to one receiver in order, and retries those that did not arrive. The position is written after a
+ * delivery, so that an event may arrive twice, but none is left out.
  */
 export class WebhookDispatcher {
   readonly #parts: WebhookDispatcherParts
@@ -81,7 +81,7 @@ export class WebhookDispatcher {
     const { name, kinds } = receiver
     this.#isOurs ||= (await events.webhooks.claim(name)) !== null
     if (!this.#isOurs) {
-      // The process that sends to it now knows.
+      // Another process sends to this receiver now.
       this.#silence = undefined
       return false
     }
@@ -106,7 +106,7 @@ export class WebhookDispatcher {
     return !isOver
   }
 
-  /** Once when it takes nothing more, and once when it takes something again: the tries between say the same. */
+  /** Logs when the receiver stops accepting events, and when it accepts them again; tries in between log nothing. */
   #say(webhook: string, { retries, hasArrived }: Round): void {
     const { clock, log } = this.#parts
     const why = retries.at(-1)?.why
@@ -123,7 +123,7 @@ export class WebhookDispatcher {
     if (through === from && arrived.length === 0 && retries.length === 0) return
     const isBack = this.#isAway && hasArrived
     const deliveries = { webhook, from, through, arrived, retries, isBack }
-    // Another process sends to it now, or a person has set its position: the next turn reads it.
+    // Another process sends to it now, or an administrator has set its position: the next turn reads it.
     this.#isOurs = await this.#parts.events.webhooks.keep(deliveries)
     if (isBack) this.#isAway = false
   }

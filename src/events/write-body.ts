@@ -1,18 +1,18 @@
 import { describeEvent, type EventData, type FeedEvent } from '../domain/index.ts'
 
-/** Standard Webhooks wants less than 20 kB. */
+/** Standard Webhooks recommends less than 20 kB. */
 const bodyBytesMax = 20_000
 const valueCharsMax = 500
 const textCharsMax = 2_000
 
-/** What is posted to a receiver of Standard Webhooks. */
+/** The body of a request to a receiver of Standard Webhooks. */
 export function standardBody({ kind, at, data }: FeedEvent): string {
   const write = (data: EventData): string => JSON.stringify({ type: kind, timestamp: new Date(at).toISOString(), data })
   const body = write(data)
   return Buffer.byteLength(body) <= bodyBytesMax ? body : write(shorten(data))
 }
 
-/** Of what is too long the plain members, shortened. */
+/** If the body is too long: the plain members, shortened. */
 function shorten(data: EventData): EventData {
   const plain = Object.entries(data).filter(([, value]) => typeof value !== 'object' || value === null)
   const short = plain
@@ -23,13 +23,13 @@ function shorten(data: EventData): EventData {
 
 const entities: { readonly [sign: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-/** What Slack takes: a text whose names cannot be taken for links or for people to call. */
+/** A Slack message, in which names cannot become links or mentions. */
 export function slackBody(event: FeedEvent): string {
   const text = plainText(event).replace(/[&<>]/g, sign => entities[sign] ?? sign)
   return JSON.stringify({ text: `*${event.kind}*  ${text}` })
 }
 
-/** One line without invisible signs. */
+/** One line without invisible characters. */
 export function plainText(event: FeedEvent): string {
   return describeEvent(event)
     .replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')

@@ -10,11 +10,11 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 export type LogOptions = {
   readonly level: LogLevel
-  /** One readable line instead of JSON; undefined decides by whether stderr is a terminal. */
+  /** One readable line instead of JSON; by default if stderr is a terminal. */
   readonly pretty?: boolean
-  /** Where finished lines go; standard error when absent, since standard output is for data. */
+  /** The receiver of the lines; by default standard error, because standard output is for data. */
   readonly destination?: { write(line: string): void }
-  /** Values that may never be written, such as upstream credentials. */
+  /** Values that must not be written, such as upstream credentials. */
   readonly secrets?: Iterable<string>
   /** The system's by default. */
   readonly clock?: Pick<Clock, 'now' | 'after'>
@@ -24,9 +24,9 @@ export type LogOptions = {
 export type GatewayLog = Log & {
   /** One line for a finished request. */
   request(row: LogRow): void
-  /** More values that may never be written: after a reload, or a key that was just made. */
+  /** More values that must not be written: after a reload, or a new key. */
   hide(secrets: Iterable<string>): void
-  /** Everything logged so far has been handed to the operating system. */
+  /** Resolves when all lines so far were passed to the operating system. */
   flush(): Promise<void>
 }
 
@@ -37,7 +37,7 @@ const rowsTogether = 64
 const rowsWaitMs = 100
 const flushEveryMs = 1000
 
-/** Opens the log. Buffered without a terminal: lines reach the file within a second, and at exit. */
+/** Opens the log. Without a terminal it is buffered: lines reach the file within a second, and at exit. */
 export function createLog(options: LogOptions): GatewayLog {
   const pretty = options.pretty ?? isatty(2)
   const clock = options.clock ?? systemClock
@@ -71,7 +71,7 @@ export function createLog(options: LogOptions): GatewayLog {
     { write: (line: string) => void lines.push(line) },
   )
   const takesRows = requests.isLevelEnabled('info')
-  // Rows are written some at a time, without a terminal: one alone finds every cache cold and costs three times as much.
+  // Without a terminal, rows are written in groups: a single row finds cold caches and costs three times as much.
   let waiting: LogRow[] = []
   let timer: Pending | undefined
   const writeRows = (): void => {
@@ -82,7 +82,7 @@ export function createLog(options: LogOptions): GatewayLog {
     for (const row of rows)
       requests.info({ time: row.time + row.durationMs, ...requestFacts(row, scrubber) }, 'request')
     const texts = lines.splice(0)
-    // In one text: the writer of a file counts the bytes of its buffer again with each text it is given.
+    // As one text: the writer of a file counts the bytes of its whole buffer for each text.
     if (out !== undefined && !pretty) out.write(clean(texts.join('')))
     else for (const text of texts) destination.write(clean(text))
   }
@@ -112,12 +112,12 @@ function openStderr(watched: boolean) {
   return pino.destination({ dest: 2, sync: false, minLength: lineBytesBuffered, periodicFlush: flushEveryMs })
 }
 
-/** A flush ends with an fsync, which pipes and terminals do not know; what was to be written has been written. */
+/** A flush ends with an fsync, which pipes and terminals do not support; the lines were written before. */
 function isUnsyncable(error: NodeJS.ErrnoException): boolean {
   return error.code === 'EINVAL' || error.code === 'ENOTSUP' || error.code === 'EROFS'
 }
 
-/** The fields of the log record that are known without its charge, by the record's own names; unknown ones left out. */
+/** The fields of the log record without its charge, by the record's names; unknown ones are left out. */
 export function requestFacts(row: LogRow, scrubber: Scrubber): object {
   return {
     id: row.id,
@@ -140,12 +140,12 @@ export function requestFacts(row: LogRow, scrubber: Scrubber): object {
   }
 }
 
-/** Names that a caller made up, in one short string; undefined when there are none. */
+/** Names that the client chose, in one short string; undefined without any. */
 function namesText(names: readonly string[], scrubber: Scrubber): string | undefined {
   return names.length === 0 ? undefined : clipText(names.join(' '), scrubber)
 }
 
-/** The value with long strings cut; the value itself when there is nothing to cut. */
+/** The value with long strings cut; the same object if there are none. */
 export function clip(value: unknown, scrubber: Scrubber, depth: number): unknown {
   if (typeof value === 'string') return clipText(value, scrubber)
   if (typeof value !== 'object' || value === null) return value
@@ -169,7 +169,7 @@ function errorFacts(error: Error): object {
   return { type: error.name, ...code, message: error.message, stack: error.stack, ...cause }
 }
 
-/** Scrubbed before it is cut: half a secret at the edge is a secret still. */
+/** Removes secrets before it cuts: a half secret at the cut would not be recognised. */
 function clipText(text: string, scrubber: Scrubber): string {
   if (text.length <= textCharsMax) return text
   return `${scrubber.scrub(text).slice(0, textCharsMax - 24)}… [${text.length} characters]`

@@ -6,7 +6,7 @@ export type Snapshot = {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram' | 'summary'
-  /** What becomes of it where several processes are one gateway. */
+  /** How values of several processes of one gateway are combined. */
   readonly aggregator: 'sum' | 'average' | 'max' | 'min'
   readonly values: readonly {
     readonly labels: { readonly [label: string]: string | number }
@@ -17,20 +17,20 @@ export type Snapshot = {
 
 const seriesMax = 2000
 
-/** Where labels lead that are known up to here. */
+/** A node of the tree of label values. */
 type Place<Cell> = { readonly next: Map<string, Place<Cell>>; readonly cells: Map<string, Cell> }
 
 function createPlace<Cell>(): Place<Cell> {
   return { next: new Map(), cells: new Map() }
 }
 
-/** A counter or a histogram that is held by reference, so that counting hashes nothing. */
+/** A counter or a histogram that callers hold by reference, so that counting needs no hash. */
 export class Family<Cell> {
   readonly name: string
   readonly help: string
   readonly labels: readonly string[]
   readonly cells: { readonly labels: Labels; readonly cell: Cell }[] = []
-  /** The same cells by their labels, one after the other: a key of all of them would be made again for each look. */
+  /** The same cells by one label after the other: a combined key would be created again for each lookup. */
   readonly #places = createPlace<Cell>()
   #create: () => Cell
 
@@ -83,7 +83,7 @@ export function counters(name: string, help: string, labels: readonly string[]):
 
 export class Histogram {
   readonly bounds: readonly number[]
-  /** One more than bounds: the last counts what is above all of them. */
+  /** One more than bounds: the last counts values above all of them. */
   readonly counts: number[]
   sum = 0
   total = 0

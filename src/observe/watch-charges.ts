@@ -5,7 +5,7 @@ import type { Micros } from '../util/index.ts'
 /** A ledger that reports charges as they end. */
 export type WatchedLedger = {
   readonly ledger: Ledger
-  /** The request has ended: what it opened and did not end is known no longer. */
+  /** The request has ended: forgets its charges that have not ended. */
   forget(requestId: string): void
 }
 
@@ -13,13 +13,13 @@ export type WatchedLedger = {
 type OpenCharge = { readonly facts: ChargeFacts; readonly lines: Map<number, ChargeItem> }
 
 /**
- * Reports each charge that ends here, from the calls that open and end it: a figure may not cost a read on the event
- * loop, and a read that fails may not cost a figure. What others end (recovery, another process, a person) is not reported.
+ * Reports each charge that ends in this process, from the calls that open and end it: a metric must not cost a read of
+ * the storage, or be lost if a read fails. Charges that recovery, another process or a person ends are not reported.
  */
 export function watchCharges(ledger: Ledger, onEnd: (charge: EndedCharge) => void): WatchedLedger {
   const open = new Map<string, OpenCharge>()
 
-  /** `upstream`: who sold it, where that is not the first one of its opening. */
+  /** `upstream`: the seller, if it is not the first upstream of the opening. */
   function ended(id: string, state: Charge['state'], upstream?: string): void {
     const charge = open.get(id)
     if (!charge) return
@@ -68,7 +68,7 @@ export function watchCharges(ledger: Ledger, onEnd: (charge: EndedCharge) => voi
     },
   }
   return {
-    // Whatever is not watched is the ledger's own, now and when it learns more.
+    // All other methods are the ledger's, also those that are added later.
     ledger: Object.assign(Object.create(ledger) as Ledger, watched),
     forget(requestId) {
       if (open.size === 0) return

@@ -1,6 +1,6 @@
 import type { Family, Histogram } from '../tally.ts'
 
-/** A value of OTLP's JSON: whole numbers are texts there. */
+/** A value in OTLP's JSON, where integers are strings. */
 type Value =
   | { readonly stringValue: string }
   | { readonly intValue: string }
@@ -22,10 +22,10 @@ export type Span = {
   readonly status: { readonly code?: number; readonly message?: string }
 }
 
-/** Cumulative: each export has everything since the start. */
+/** Cumulative: each export has all values since the start. */
 const cumulative = 2
 
-/** What is null or undefined is left out. */
+/** Leaves out null and undefined. */
 export function attributes(values: Attributes): readonly Attribute[] {
   return Object.entries(values).flatMap(([key, value]) =>
     value === null || value === undefined ? [] : [{ key, value: toValue(value) }],
@@ -43,7 +43,7 @@ export function nanos(ms: number): string {
   return `${Math.floor(ms)}${String(Math.floor((ms % 1) * 1e6)).padStart(6, '0')}`
 }
 
-/** A histogram with everything that it has counted since the start. */
+/** A histogram with all values since the start. */
 export function encodeSpread(family: Family<Histogram>, unit: string, startedAt: number, now: number): object {
   const times = { startTimeUnixNano: nanos(startedAt), timeUnixNano: nanos(now) }
   return {

@@ -2,7 +2,7 @@ import type { Log } from '../../plugin-api/index.ts'
 import { type Clock, OnceAMinute } from '../../util/index.ts'
 
 const answerMs = 10_000
-/** Statuses after which the same is sent again (OTLP/HTTP, failures). */
+/** Statuses after which a request is retried (OTLP/HTTP, failures). */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 /** Sends OTLP as JSON. Reports failures once a minute, and never throws them. */
@@ -27,7 +27,7 @@ export class Sender {
     this.#log = log
   }
 
-  /** `sent`; `again` when the receiver could not take it now; `refused` when it never will. */
+  /** `sent`; `again` if the receiver cannot accept it now; `refused` if it never will. */
   async send(signal: 'traces' | 'metrics', body: object): Promise<'sent' | 'again' | 'refused'> {
     const limit = new AbortController()
     const late = this.#clock.after(answerMs, () => limit.abort(new Error(`no response within ${answerMs} ms`)))

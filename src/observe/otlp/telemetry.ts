@@ -9,7 +9,7 @@ import { anchorSpan, type Cost, operationName, Tracer, upstreamAttributes } from
 
 const spansMax = 4_096
 const batchSpans = 512
-/** What a close waits for the receiver. */
+/** The longest wait for the receiver when telemetry closes. */
 const closeMs = 3_000
 // Bounds that the conventions advise: tokens, and seconds.
 const tokenBounds = Array.from({ length: 14 }, (_, i) => 4 ** i)
@@ -26,10 +26,10 @@ const secondBounds = Array.from({ length: 14 }, (_, i) => 0.01 * 2 ** i)
 /** The version of the conventions whose names are used. */
 const schemaUrl = 'https://opentelemetry.io/schemas/1.40.0'
 const scope = { name: 'tollgate' }
-/** Charges of requests that have not ended yet; those of jobs never meet their request. */
+/** The maximum of charges that wait for the end of their requests; a job's request has ended before. */
 const costsMax = 10_000
 
-/** Traces and GenAI metrics, sent by OTLP. No request ever waits for it: what does not fit is dropped and counted. */
+/** Sends traces and GenAI metrics by OTLP. No request waits for it: excess data is dropped and counted. */
 export class Telemetry {
   readonly #plan: OtlpConfig
   readonly #clock: Clock
@@ -89,17 +89,17 @@ export class Telemetry {
     this.#flushes = clock.every(plan.everyMs, () => void this.flush())
   }
 
-  /** A request to an upstream is about to be sent. @returns headers that go with it */
+  /** Before a request to an upstream. @returns its trace headers */
   began(context: RequestContext, upstream: string): { readonly [name: string]: string } {
     return this.#tracer.began(context, upstream, this.#clock.now())
   }
 
-  /** Its head has come (status), or never came (null). */
+  /** The head of its response has arrived (status), or will not arrive (null). */
   answered(context: RequestContext, status: number | null): void {
     this.#tracer.answered(context, status, this.#clock.now())
   }
 
-  /** A charge has ended: a request that ends afterwards reports what it cost. */
+  /** A charge has ended: a request that ends later reports its cost. */
   charged({ id, amount, currency, state }: EndedCharge): void {
     if (state !== 'settled' || !this.#plan.attributes.has('cost')) return
     this.#costs.set(id, { amount, currency })
@@ -116,13 +116,13 @@ export class Telemetry {
     if (this.#spans.length >= batchSpans) void this.flush()
   }
 
-  /** The state of the books: a trace of one moment. */
+  /** The state of the ledger, as a trace. */
   anchored(anchor: Anchor): void {
     if (!this.#plan.traces || this.#spans.length >= spansMax) return
     this.#spans.push(anchorSpan(anchor, this.#clock.now(), this.#random))
   }
 
-  /** Sends what there is, unless a sending is under way. */
+  /** Sends the collected data, unless it is already sending. */
   flush(): Promise<void> {
     this.#flushing ??= this.#send().finally(() => {
       this.#flushing = undefined
@@ -171,7 +171,7 @@ export class Telemetry {
 
   #metrics(): object {
     const now = this.#clock.now()
-    // Receivers refuse a series that begins after its end, as by a clock that was set back.
+    // Receivers refuse a series that begins after its end, which a clock that was set back could cause.
     const from = Math.min(this.#startedAt, now)
     const metrics = [
       encodeSpread(this.#tokens, '{token}', from, now),
@@ -183,7 +183,7 @@ export class Telemetry {
     }
   }
 
-  /** Of images and of what was used next to them: two charges. */
+  /** A request may have two charges: for images, and for tokens. */
   #costOf(requestId: string): Cost | undefined {
     const ids = [requestId, useChargeId(requestId)]
     const costs = ids.map(id => this.#costs.get(id)).filter(cost => cost !== undefined)
@@ -200,7 +200,7 @@ export class Telemetry {
     const series = [
       operationName(row.operation),
       model,
-      // Upstreams repeat the name that they were sent.
+      // Upstreams return the requested name.
       model === (row.model ?? '') ? (answer?.model ?? '') : model,
       text('gen_ai.provider.name'),
       text('server.address'),

@@ -27,10 +27,10 @@ type Trace = {
   readonly attempts: Attempt[]
 }
 
-/** What a request cost, where it has ended: micro-units of the currency. */
+/** The cost of an ended request in micro-units of the currency. */
 export type Cost = { readonly amount: number; readonly currency: string }
 
-/** The traces of requests under way (W3C Trace Context; GenAI semantic conventions). */
+/** The traces of running requests (W3C Trace Context; GenAI semantic conventions). */
 export class Tracer {
   readonly #traces = new WeakMap<RequestContext, Trace>()
   readonly #config: OtlpConfig
@@ -41,7 +41,7 @@ export class Tracer {
     this.#config = config
   }
 
-  /** A request to an upstream is about to be sent. @returns headers that go with it, where the operator wants them to */
+  /** Before a request to an upstream. @returns its trace headers, if the operator has enabled them */
   began(context: RequestContext, upstream: string, now: number): { readonly [name: string]: string } {
     const trace = this.#traceOf(context)
     const spanId = this.#random.bytes(8).toString('hex')
@@ -51,13 +51,13 @@ export class Tracer {
       : {}
   }
 
-  /** Its head has come (status), or never came (null). */
+  /** The head of its response has arrived (status), or will not arrive (null). */
   answered(context: RequestContext, status: number | null, now: number): void {
     const attempt = this.#traceOf(context).attempts.at(-1)
     if (attempt) Object.assign(attempt, { status, endedAt: now })
   }
 
-  /** The spans of a request that has ended: its own, and one for each upstream that was called. None for an unsampled trace. */
+  /** The spans of an ended request: its own, and one for each called upstream. None for an unsampled trace. */
   ended(row: LogRow, context: RequestContext, cost?: Cost): readonly Span[] {
     const trace = this.#traceOf(context)
     if (!trace.sampled) return []
@@ -93,7 +93,7 @@ export class Tracer {
         name,
         kind: client,
         from: attempt.startedAt,
-        // The last one's answer is read to the end of the request; the others were left at their heads.
+        // The last upstream's response is read until the request ends; those of the others only up to their heads.
         to: i === trace.attempts.length - 1 ? endedAt : (attempt.endedAt ?? endedAt),
         error: errorOf(attempt),
         facts: {
@@ -107,7 +107,7 @@ export class Tracer {
     return [own, ...attemptSpans]
   }
 
-  /** What the operator wants to see of the client and the bill. */
+  /** Facts of the client and the bill that the operator has enabled. */
   #ownAttributes(row: LogRow, cost: Cost | undefined): Attributes {
     const { attributes: wanted } = this.#config
     return {
@@ -137,7 +137,7 @@ export class Tracer {
   }
 }
 
-/** The upstream by its place; its own name is ours. */
+/** The address of the upstream; its name is known only to this gateway. */
 export function upstreamAttributes({ plan }: RequestContext, upstream: string | null): Attributes {
   const known = upstream === null ? undefined : plan.upstreams.get(upstream)
   return {
@@ -170,7 +170,7 @@ function answerAttributes({ inputTokens, outputTokens }: LogRow, { notes }: Requ
   }
 }
 
-/** The ends of the chains of the books, as a trace of one moment: kept wherever traces are kept. */
+/** The last links of the ledger's chains, as a trace: it is stored wherever traces are stored. */
 export function anchorSpan({ time, database, chains }: Anchor, now: number, random: Random): Span {
   const [traceId, spanId] = [random.bytes(16).toString('hex'), random.bytes(8).toString('hex')]
   const trace = { traceId, spanId, parentSpanId: undefined, sampled: true, attempts: [] }
@@ -186,7 +186,7 @@ export function anchorSpan({ time, database, chains }: Anchor, now: number, rand
   })
 }
 
-/** The conventions' word for what is done; an operation without one keeps its own. */
+/** The conventions' name of an operation; its own name if they have none. */
 export function operationName(operation: string): string {
   return findOperation(operation)?.otel ?? operation
 }
