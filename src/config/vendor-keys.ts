@@ -11,7 +11,7 @@ const hintedFrom = 24
 /** The name of the only key of an upstream without a list of keys. */
 const onlyKeyName = 'credential'
 
-/** With or without a word of the vendor's: that it cannot says an upstream that is the only one of a vendor by its status. */
+/** A vendor's only upstream reports by these statuses that it cannot serve, with or without a message. */
 const unable: OutcomeRow = { status: [503, 529], class: 'not_sold', key: 'none' }
 
 /** One copy of the upstream for each of its keys, with that key's credential. The upstream itself has none. */
