@@ -40,8 +40,20 @@ async function openBrowser(t: Test): Promise<Browser> {
     })
   }
   const browser = await launched
-  t.teardown(() => Promise.all(browser.contexts().map(context => context.close())))
+  t.teardown(async () => {
+    if (!t.passing()) await reportPages(t, browser)
+    await Promise.all(browser.contexts().map(context => context.close()))
+  })
   return browser
+}
+
+/** Prints what each page showed when its test failed. */
+async function reportPages(t: Test, browser: Browser): Promise<void> {
+  const seen = `({ focus: document.activeElement?.outerHTML.slice(0, 200), text: document.body.innerText.slice(0, 1000) })`
+  for (const page of browser.contexts().flatMap(context => context.pages())) {
+    const shown = await page.evaluate(seen).catch((error: unknown) => String(error))
+    t.comment(page.url(), shown)
+  }
 }
 
 /** Starts a gateway with simulated upstreams, and a browser; both close with the test. */
