@@ -96,13 +96,14 @@ export const rows: readonly Row[] = [
   },
   {
     name: 'refusal',
-    title: 'chat refused for its limit (429), 64 connections; the bare pass answers it',
+    title:
+      'chat refused for its limit (429), 64 connections; bare-node refuses it without a check, the bare pass answers it',
     path: '/v1/chat/completions',
     contentType: json,
     body: chatRequest('bench-full', false),
     connections: 64,
     isRefused: true,
-    targets: ['bare-undici', 'tollgate'],
+    targets: ['bare-node', 'bare-undici', 'tollgate'],
     judge: of => [ratio('CPU over the bare undici pass', of('tollgate').cpuMicros, of('bare-undici').cpuMicros, 0.6)],
   },
   {

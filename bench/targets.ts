@@ -11,6 +11,7 @@ export type TargetName =
   | 'direct'
   | 'nginx'
   | 'haproxy'
+  | 'bare-node'
   | 'bare-undici'
   | 'bare-http-proxy'
   | 'portkey'
@@ -54,6 +55,7 @@ export const starters: { readonly [name in TargetName]: (site: Site) => Promise<
   direct: async site => ({ name: 'direct', url: site.upstream, headers: {}, ops: undefined, pids: () => [] }),
   nginx: startNginx,
   haproxy: startHaproxy,
+  'bare-node': site => startPeer('bare-node', site),
   'bare-undici': site => startPeer('bare-undici', site),
   'bare-http-proxy': site => startPeer('bare-http-proxy', site),
   portkey: startPortkey,
@@ -89,7 +91,7 @@ export async function startUpstream(site: Omit<Site, 'upstream'>): Promise<strin
   return `http://127.0.0.1:${port}`
 }
 
-async function startPeer(name: 'bare-undici' | 'bare-http-proxy', site: Site): Promise<Running> {
+async function startPeer(name: 'bare-node' | 'bare-undici' | 'bare-http-proxy', site: Site): Promise<Running> {
   const script = join(here, 'peers', `${name}.ts`)
   return { name, headers: {}, ...(await startNode(site, port => [script, String(port), site.upstream])) }
 }

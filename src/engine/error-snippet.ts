@@ -91,6 +91,8 @@ const marks: ReadonlyMap<string, string> = new Map([
   ['«', '»'],
 ])
 const ofWord = /\w/
+// Too short for a key, and without quotes: most values of a refusal, so that these cost nothing.
+const shortWord = /^[\w.]{0,10}$/
 const encoded = /[A-Za-z0-9+/_-]{40,}={0,2}/g
 const keys = /\b(?:(?:sk|pk|key)[-_]|Bearer )[\w-]{8,}/g
 // A link may give access to its holder: its query is dropped.
@@ -102,6 +104,7 @@ const query = /(https?:\/\/[^\s?]{1,200})\?\S+/g
  * looks like a key.
  */
 export function clipSnippet(text: string, own = ''): string {
+  if (own === '' && shortWord.test(text)) return text
   const line = text
     .slice(0, 4 * snippetCharsMax)
     .replaceAll(/\s+/g, ' ')

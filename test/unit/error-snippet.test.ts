@@ -32,6 +32,14 @@ t.test('long quotations are not stored, whatever the quotes', t => {
   t.end()
 })
 
+t.test('a short word is stored as it is, and a short key is not', t => {
+  for (const word of ['', 'key', 'rpm', '60', 'gpt_4.1', 'abcdefghij'])
+    t.equal(clipSnippet(word), clipSnippet(` ${word}`), caseName({ word }))
+  t.equal(clipSnippet('sk-abcdefgh'), '…')
+  t.equal(clipSnippet('sk_abcdefgh'), '…')
+  t.end()
+})
+
 t.test('endless words take linear time', t => {
   for (const mark of ['"', "'", '`', '“', '«', '‘']) {
     const kept = clipSnippet(mark.repeat(100_000))
