@@ -310,7 +310,6 @@ export class Attempts {
       hasKey: keys !== undefined,
       call: session ? undefined : call,
       formOf,
-      wantsEvents: wanted === 'events',
     })
     if (!kind) return undefined
     const isAlone = keys === undefined || keys.key?.isOnly === true

@@ -38,7 +38,6 @@ export class FirstEventReader {
   readonly #formOf: FormOf
   readonly #chunks: Buffer[] = []
   #bytes = 0
-  #isWhole = false
   /** The first event with data. */
   #event: FirstEvent | undefined
 
@@ -56,22 +55,21 @@ export class FirstEventReader {
     if (this.#bytes > this.#bytesMax) return true
     if (this.#kind === 'refusal') return false
     const bytes = joined(this.#chunks)
-    if (this.#kind === 'form') return this.#formOf(bytes) !== undefined
-    if (this.#kind === 'events' && this.#isNoStream(bytes)) return true
+    if (this.#kind !== 'json' && this.#isDecided(bytes)) return true
+    if (this.#kind === 'form') return false
     if (this.#kind === 'json') return !mayBeError(bytes) && this.#formOf(bytes) !== undefined
     this.#event = firstEvent(bytes.toString())
     return this.#event !== undefined
   }
 
-  /** Upstreams that fail in a stream may write JSON without an event around it. */
-  #isNoStream(bytes: Buffer): boolean {
+  /** Whether its form needs no more bytes. JSON does: upstreams that fail may write an error of any type. */
+  #isDecided(bytes: Buffer): boolean {
     const form = this.#formOf(bytes)
     if (form === 'object' || form === 'list') this.#kind = 'json'
-    return form === 'other'
+    return form === 'other' || (this.#kind === 'form' && form !== undefined)
   }
 
   end(): void {
-    this.#isWhole = true
     if (this.#kind === 'events') this.#event ??= firstEvent(`${this.#text()}\n\n`)
   }
 
@@ -86,7 +84,8 @@ export class FirstEventReader {
   /** The lone error in it. */
   inside(): Refusal | undefined {
     if (this.#kind === 'events') return this.#event && refusalOfEvent(this.#event)
-    return this.#isWhole ? refusalInside(this.value()) : undefined
+    // JSON that has ended is whole, even if its connection was cut.
+    return mayBeError(joined(this.#chunks)) ? refusalInside(this.value()) : undefined
   }
 
   #text(): string {
