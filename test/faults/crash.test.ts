@@ -10,6 +10,6 @@ t.test(
     t.comment(JSON.stringify(summary))
     t.strictSame(summary.violations, [])
     t.match(summary, { unbilled: 0, double: 0, phantom: 0 })
-    t.ok(summary.delivered > 50, 'there was load to speak of')
+    t.ok(summary.kills > 0 && summary.delivered >= summary.kills, 'each killed gateway had delivered')
   },
 )

@@ -5,11 +5,18 @@ import type { Reader } from './readers.ts'
 export const ratioMax = 2.6
 /** A reader at memory speed slows down with the cache sizes, not because of its own work. */
 const memorySpeed = 1_000
-/** Shorter times are noise: the work is repeated until it takes this long. */
-const shortestMs = 0.5
+/** How a time is measured, and how long at least: shorter times are noise. */
+type Watch = { readonly ms: () => number; readonly shortestMs: number }
+/** Cheap, and exact if nothing else runs. */
+const wall: Watch = { ms: () => performance.now(), shortestMs: 0.5 }
+/** Time of this thread only, so that other work on the machine adds nothing; exact to the kernel's tick of 4 ms. */
+const thread: Watch = { ms: threadMs, shortestMs: 60 }
 
 /** Times below this count as equal. */
 const unseenMs = 0.005
+
+/** Each size is measured this many times, in turns. */
+const pairs = 4
 
 /** A reader's cost at one size, compared with half of it. */
 export type Growth = {
@@ -28,18 +35,20 @@ export type Growth = {
 async function measureGrowth(
   reader: Reader,
   kind: string,
-  { bytes, pairs, doublings }: { readonly bytes: number; readonly pairs: number; readonly doublings: number },
+  size: { readonly bytes: number; readonly doublings: number },
+  watch: Watch,
 ): Promise<Growth> {
+  const { bytes, doublings } = size
   const make = reader.kinds[kind] as Generator
   const half = make(bytes / 2 ** doublings)
   const whole = make(bytes)
-  const halfTimes = await timesOf(reader, half)
-  const wholeTimes = await timesOf(reader, whole)
+  const halfTimes = await timesOf(reader, half, watch)
+  const wholeTimes = await timesOf(reader, whole, watch)
   const halves: number[] = []
   const wholes: number[] = []
   for (let i = 0; i < pairs; i++) {
-    halves.push(await costMs(reader, half, halfTimes))
-    wholes.push(await costMs(reader, whole, wholeTimes))
+    halves.push(await costMs(reader, half, halfTimes, watch))
+    wholes.push(await costMs(reader, whole, wholeTimes, watch))
   }
   const less = Math.max(unseenMs, Math.min(...halves) / halfTimes)
   const more = Math.max(unseenMs, Math.min(...wholes) / wholeTimes)
@@ -53,11 +62,11 @@ async function measureGrowth(
  * quadratic growth shows up every time.
  */
 export async function settleGrowth(reader: Reader, kind: string, bytes: number): Promise<Growth> {
-  let least = await measureGrowth(reader, kind, { bytes, pairs: 4, doublings: 1 })
-  for (let tries = 1; tries <= 12 && !isBounded(least); tries++) {
+  let least = await measureGrowth(reader, kind, { bytes, doublings: 1 }, wall)
+  for (let tries = 1; tries <= 4 && !isBounded(least); tries++) {
     // Some readers cost less per byte while all data fits into a cache: 16 times the size is past that step.
     const size = Math.min(bytes * (tries === 1 ? 4 : 16), reader.bytesMax ?? Number.POSITIVE_INFINITY)
-    const next = await measureGrowth(reader, kind, { bytes: size, pairs: 5, doublings: 3 })
+    const next = await measureGrowth(reader, kind, { bytes: size, doublings: 3 }, thread)
     if (next.ratio < least.ratio) least = next
   }
   return least
@@ -68,15 +77,20 @@ export function isBounded({ ratio, megabytesPerSecond }: Growth): boolean {
   return ratio <= ratioMax || megabytesPerSecond > memorySpeed
 }
 
-/** Measures both sizes for about the same time: on a busy machine a longer run loses its core more often. */
-async function timesOf(reader: Reader, bytes: Buffer): Promise<number> {
-  return Math.min(100, Math.max(1, Math.ceil(shortestMs / (await costMs(reader, bytes, 1)))))
+/** How often the work is repeated, so that both sizes are measured for about the same time. */
+async function timesOf(reader: Reader, bytes: Buffer, { shortestMs }: Watch): Promise<number> {
+  return Math.max(1, Math.ceil(shortestMs / (await costMs(reader, bytes, 1, wall))))
 }
 
-async function costMs(reader: Reader, bytes: Buffer, times: number): Promise<number> {
-  const began = performance.now()
+async function costMs(reader: Reader, bytes: Buffer, times: number, { ms }: Watch): Promise<number> {
+  const began = ms()
   for (let i = 0; i < times; i++) await reader.read(bytes)
-  return Math.max(0.001, performance.now() - began)
+  return Math.max(0.001, ms() - began)
+}
+
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1e3
 }
 
 export function line({ reader, kind, bytes, ratio, megabytesPerSecond }: Growth): string {
