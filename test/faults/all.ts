@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 // `npm run test:faults [-- --only D6,O1 --kills 5 …]`: runs the long versions of the suite's short batteries, one after
-// the other, each in a process of its own and in limited time. One table to standard output; a broken promise, or a run
-// that did not end, is exit 1.
+// the other, each in its own process and with a time limit. Prints one table to standard output. Exit 1 for a broken
+// promise, or a run that did not end.
 
 const counts: { readonly [name: string]: { readonly default: string; readonly says: string } } = {
   kills: { default: '50', says: 'kill -9 of one of three gateways on PostgreSQL' },

@@ -13,7 +13,7 @@ import {
   wasKilled,
 } from './market-orders.ts'
 
-/** Expected answers of a running gateway: results, refusals, and faults of the vendor. */
+/** Answers that a running gateway may send: results, refusals, and faults of the vendor. */
 const expected = /^(?:200|202|400 |402 |429 |500 |502 upstream_|503 (?:storage_unavailable|counters_unavailable)|409 )/
 
 type Callers = {

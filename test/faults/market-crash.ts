@@ -263,7 +263,7 @@ function watchLevels(
   }
 }
 
-/** However many gateways there are, the vendor receives at most the limit of all of them together. */
+/** With any number of gateways, the vendor receives at most the limit of all of them together. */
 function judgeLimits(orders: readonly MarketOrder[], loadMs: number, counted: Counted): readonly string[] {
   // With counters in memory each process counts alone, and a killed one has lost its counts.
   if (counted === 'memory') return []

@@ -17,9 +17,9 @@ import { post } from './reload-under-load.ts'
 export type RollingFigures = {
   readonly restarts: number
   readonly requests: number
-  /** Results for clients other than a complete answer of 200, with their number. */
+  /** Clients' results other than a complete answer of 200, with their number. */
   readonly errors: { readonly [kind: string]: number }
-  /** Exits other than 0, of gateways that were told to stop. */
+  /** Exits other than 0, of gateways that received the signal to stop. */
   readonly exits: readonly string[]
   /** Number of charges in the books, and the problems of the books. */
   readonly charges: number
@@ -33,8 +33,8 @@ const replicas = 3
 const upstreamMs = 150
 
 /**
- * Three gateways on PostgreSQL and Redis behind nginx, as in `deploy/compose`, are restarted one after the other while
- * clients request images at a steady rate: no client may notice.
+ * Three gateways on PostgreSQL and Redis are restarted one after the other, with nginx in front as in `deploy/compose`,
+ * while clients request images at a steady rate: no client may notice.
  */
 export async function rollingRestart(
   t: Pick<Test, 'teardown'>,

@@ -2,8 +2,8 @@ import { connect } from 'node:http2'
 import { Readable } from 'node:stream'
 
 /**
- * Sends one request over HTTP/2, on a connection of its own: it sends its body as long as it is accepted, whatever
- * arrives meanwhile.
+ * Sends one request over HTTP/2, on a connection of its own. It sends its body as long as the server accepts it, even
+ * after the response has begun.
  */
 export async function fetchHttp2(
   input: string,

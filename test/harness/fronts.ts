@@ -141,7 +141,7 @@ const written = (name: string, tells: Proxy['tells'], lines: string): Proxy => (
   tells,
 })
 
-/** Proxies that forward nothing, configured without the documentation. */
+/** Proxies that forward nothing, with a configuration by an operator who has not read the documentation. */
 export const bareProxies: readonly Proxy[] = [
   written('nginx as it comes, buffering', 'nothing', ''),
   written(

@@ -44,7 +44,7 @@ export class Asked implements Waiter {
   readonly chunks: Buffer[] = []
   error: Error | undefined
   connection: Connection | undefined
-  /** Resolve when it has begun, has its head, and is over. */
+  /** Resolve when the request has begun, has its head, and has ended. */
   readonly started = Promise.withResolvers<void>()
   readonly headed = Promise.withResolvers<ParsedHead>()
   readonly over = Promise.withResolvers<this>()

@@ -124,7 +124,7 @@ t.test('a fleet: many pods on PostgreSQL and Redis, whose addresses are files of
   t.equal(plan.counters, addresses.counters_url)
   const pod = podOf(rendered)
   const [gateway] = list(pod['containers'])
-  // A folder mount: Kubernetes never updates files that are mounted by subPath.
+  // A folder mount, because Kubernetes never updates files that are mounted by subPath.
   t.match(
     list(gateway?.['volumeMounts']).find(({ name }) => text(name) === 'secrets'),
     { mountPath: '/run/secrets', readOnly: true },

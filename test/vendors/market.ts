@@ -17,7 +17,7 @@ export type Asked = Try & { readonly model: string; readonly prompt: string }
 
 /**
  * One gateway with recipes in its file, in front of simulated vendors with readable books.
- * @param isOwn false: the vendors that the gateway simulates when no address is set
+ * @param isOwn false for the vendors that the gateway simulates when no address is set
  */
 export async function openMarket(pages: Iterable<string>, more: Tree = {}, isOwn = true) {
   const vendors = await openVendors(systemClock)
@@ -39,7 +39,7 @@ export async function openMarket(pages: Iterable<string>, more: Tree = {}, isOwn
     /** Whether the recipe reads the vendor's reported cost. */
     tellsCost: (model: string) => families[models[model]?.family ?? '']?.translate?.['cost'] !== undefined,
     ask: (asked: Asked) => ask(started, asked),
-    /** The number of pictures received, however the answer ended; each of them is complete. */
+    /** The number of pictures received, including those of an incomplete answer; each of them is complete. */
     async count(asked: Asked): Promise<number> {
       const items: Item[] = []
       await send(started, asked, items).catch(() => undefined)

@@ -44,8 +44,8 @@ export function* judgeTokens(stage: Stage, knowledge: Knowledge): Iterable<Findi
 }
 
 /**
- * Exceeds the limit by certain counts alone. The order of requests that arrived together is unknown; the last of them,
- * whichever it was, was admitted after all the others.
+ * Exceeds the limit by certain counts alone. The order of requests that arrived together is unknown, but the last of
+ * them was admitted after all the others.
  */
 function* judgeExcess(
   stage: Stage,

@@ -68,7 +68,7 @@ export type Operated = {
   readonly host: number
 }
 
-/** The participants, whatever the operations are. */
+/** The participants, which are independent of the operations. */
 export type Cast = {
   readonly seed: number
   /** No faults at all: the promises apply strictly. */
@@ -199,7 +199,7 @@ function drawAppetite(random: Random, calm: boolean, squeeze: Squeeze): Appetite
 
 const keyCount = 10
 
-/** Near the price of an image, so that budgets run out: that is where mistakes show. */
+/** Budgets near the price of an image, so that they run out: faults appear there. */
 function drawKeys(random: Random): readonly PlannedKey[] {
   const images: readonly Operation[] = ['image', 'edit']
   const all: readonly Operation[] = ['image', 'edit', 'chat', 'sketch', 'responses', 'embeddings']

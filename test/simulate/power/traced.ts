@@ -41,9 +41,7 @@ function parseTrace(text: string, path: string): Trace {
   return { ops, told }
 }
 
-/**
- * Calls in the order in which they ended; strace prints a call in two parts if another thread's call came in between.
- */
+/** Calls in the order in which they ended; strace prints a call in two parts if another thread called in between. */
 function* completeCalls(text: string): Iterable<string> {
   const begun = new Map<string, string>()
   for (const written of text.split('\n')) {

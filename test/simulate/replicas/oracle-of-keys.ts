@@ -17,7 +17,7 @@ export const keyDeaths: Oracle = {
   },
 }
 
-/** Whatever faults occur: two equal events about a key have a different one in between. */
+/** With any faults: between two equal events about a key, there is a different one. */
 function* judgeTold({ keysTold }: Fleet): Iterable<Finding> {
   const last = new Map<string, string>()
   for (const { kind, key, reason, by } of keysTold) {
