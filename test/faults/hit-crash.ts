@@ -91,16 +91,16 @@ export async function runHitCrashes(options: {
       await Promise.all(Array.from({ length: clients }, work))
     }
     const ask = async (life: Life, key: string): Promise<void> => {
-      const asked: Asked = { key, life, sentAt: performance.now(), id: '', isHit: false, wholeAt: undefined }
-      all.push(asked)
+      const request: Asked = { key, life, sentAt: performance.now(), id: '', isHit: false, wholeAt: undefined }
+      all.push(request)
       const content = `a boat ${Math.floor(random() * prompts)}`
       const body = { model, messages: [{ role: 'user', content }] }
       const { status, whole, id, headers, text } = await askOnce(life.url, body, { key, path: '/v1/chat/completions' })
-      asked.id = id
-      asked.isHit = headers['x-tollgate-cache'] === 'hit'
+      request.id = id
+      request.isHit = headers['x-tollgate-cache'] === 'hit'
       if (whole && status === 200) {
-        asked.wholeAt = performance.now()
-        if (asked.isHit) life.wholeAt = asked.wholeAt
+        request.wholeAt = performance.now()
+        if (request.isHit) life.wholeAt = request.wholeAt
       } else if (status !== undefined && status !== 200) violations.push(`${id}: ${status} ${text}`)
       else if (life.killedAt === undefined) violations.push(`${id} was cut although no gateway was killed`)
     }

@@ -133,14 +133,14 @@ function pathOf(kind: Kind): string {
 
 function bodyOf(order: MarketOrder): object {
   const { number, images: n, kind, isStream: stream } = order
-  const told = stream ? { stream } : {}
+  const streamField = stream ? { stream } : {}
   if (kind === 'chat') {
     const content = `${number} ${'x'.repeat(textBytes)}`
-    return { model: 'market-chat', max_tokens: outputMost, messages: [{ role: 'user', content }], ...told }
+    return { model: 'market-chat', max_tokens: outputMost, messages: [{ role: 'user', content }], ...streamField }
   }
-  const asked = { prompt: String(number), quality: String(number), n, ...told }
-  if (kind === 'links') return { model: 'beta-imagine-image', size: sizeOf(order), ...asked }
-  return { model: kind === 'job' ? 'polled-1' : 'alpha-image-2', ...asked }
+  const fields = { prompt: String(number), quality: String(number), n, ...streamField }
+  if (kind === 'links') return { model: 'beta-imagine-image', size: sizeOf(order), ...fields }
+  return { model: kind === 'job' ? 'polled-1' : 'alpha-image-2', ...fields }
 }
 
 function marksOf({ kind }: MarketOrder, text: string): readonly string[] {

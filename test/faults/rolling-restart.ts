@@ -86,22 +86,22 @@ export async function rollingRestart(
   const times: number[] = []
   const over = new AbortController()
   const asking = (async () => {
-    const asked: Promise<void>[] = []
+    const pending: Promise<void>[] = []
     const from = performance.now()
     for (let i = 0; !over.signal.aborted; i++) {
       // They start at a fixed rate, whether earlier ones have been answered or not.
       await sleep(Math.max(0, from + (i * 1_000) / rps - performance.now()))
-      asked.push(ask())
+      pending.push(ask())
     }
-    await Promise.all(asked)
+    await Promise.all(pending)
   })()
   async function ask(): Promise<void> {
     const at = performance.now()
     const body = { model: 'alpha-image-2', prompt: 'a' }
-    const told = await post(`${front.url}/v1/images/generations`, site.key, agent, body)
+    const answer = await post(`${front.url}/v1/images/generations`, site.key, agent, body)
     times.push(performance.now() - at)
-    if (told.status === 200 && told.whole) return
-    const kind = `${told.status} ${/"code":"(\w+)"/.exec(told.text)?.[1] ?? told.text.slice(0, 40)}`
+    if (answer.status === 200 && answer.whole) return
+    const kind = `${answer.status} ${/"code":"(\w+)"/.exec(answer.text)?.[1] ?? answer.text.slice(0, 40)}`
     errors[kind] = (errors[kind] ?? 0) + 1
   }
 

@@ -15,16 +15,16 @@ export async function fetchHttp2(
   try {
     return await new Promise<Response>((resolve, reject) => {
       session.once('error', reject)
-      const asked = session.request({ ':method': method, ':path': pathname, ...headers })
+      const stream = session.request({ ':method': method, ':path': pathname, ...headers })
       let status = 0
       const chunks: Buffer[] = []
-      asked.on('response', head => (status = Number(head[':status'])))
-      asked.on('data', (chunk: Buffer) => void chunks.push(chunk))
+      stream.on('response', head => (status = Number(head[':status'])))
+      stream.on('data', (chunk: Buffer) => void chunks.push(chunk))
       // A proxy that has answered accepts no more of the body, and sends a reset that is not an error (RFC 9113 8.1).
-      asked.on('end', () => resolve(new Response(Buffer.concat(chunks), { status })))
-      asked.on('error', reject)
-      if (body instanceof ReadableStream) Readable.fromWeb(body as never).pipe(asked)
-      else asked.end(body)
+      stream.on('end', () => resolve(new Response(Buffer.concat(chunks), { status })))
+      stream.on('error', reject)
+      if (body instanceof ReadableStream) Readable.fromWeb(body as never).pipe(stream)
+      else stream.end(body)
     })
   } finally {
     session.destroy()

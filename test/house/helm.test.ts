@@ -234,13 +234,13 @@ t.test('serves a custom configuration unchanged, and optionally restarts pods', 
 })
 
 t.test('refuses values that cannot work', async t => {
-  for (const [values, told] of [
+  for (const [values, message] of [
     [{ replicas: 2 }, /a database of SQLite is one pod's/],
     [{ autoscaling: { enabled: true } }, /a database of SQLite is one pod's/],
     [{ replicas: 2, storage: { kind: 'postgres' }, secrets: ['a'] }, /a limit of 60 would be one of 60 a pod/],
     [{ storage: { kind: 'postgres' } }, /name it in secrets/],
   ] as const)
-    await t.rejects(render(values), { message: told }, caseName(values))
+    await t.rejects(render(values), { message: message }, caseName(values))
 })
 
 t.test(

@@ -112,8 +112,8 @@ export function drawPlan(seed: number, length = 45): Plan {
   // Stories of vendors' keys stay unchanged.
   const planned = atPools === operations ? answerStrangely(seed, operations) : atPools
   const endUsers = atPools === operations && hasEndUsers(seed)
-  const asked = endUsers ? askForEndUsers(seed, planned) : planned
-  return { seed, calm, endUsers, keys: drawKeys(random), operations: addSessions(seed, asked) }
+  const assigned = endUsers ? askForEndUsers(seed, planned) : planned
+  return { seed, calm, endUsers, keys: drawKeys(random), operations: addSessions(seed, assigned) }
 }
 
 /**

@@ -34,8 +34,8 @@ function parseTrace(text: string, path: string): Trace {
   for (const call of completeCalls(text)) {
     const op = parseCall(call, path, names)
     if (op) ops.push(op)
-    const [, said] = /^write\(1<[^>]*>, "([^"]*)"/.exec(call) ?? []
-    const [, id] = /^told (\S+)/.exec(said === undefined ? '' : unescape(said).toString()) ?? []
+    const [, written] = /^write\(1<[^>]*>, "([^"]*)"/.exec(call) ?? []
+    const [, id] = /^told (\S+)/.exec(written === undefined ? '' : unescape(written).toString()) ?? []
     if (id !== undefined) told.push({ id, at: ops.length })
   }
   return { ops, told }

@@ -37,9 +37,9 @@ export class Time {
   readonly #told: ((line: string) => void) | undefined
   #seq = 0
 
-  constructor(random: Random, told?: (line: string) => void) {
+  constructor(random: Random, print?: (line: string) => void) {
     this.#random = random
-    this.#told = told
+    this.#told = print
   }
 
   get wall(): number {
