@@ -1,7 +1,7 @@
 import type { RequestContext, Target } from '../plugin-api/index.ts'
 import type { Awaitable } from '../util/index.ts'
 
-/** The author of a text: the client or the model. */
+/** Whether a text is in the request or in the response. */
 export type Side = 'request' | 'response'
 
 /** The facts of a request that a guard receives with its texts. */

@@ -67,7 +67,7 @@ function isLocal(host: string): boolean {
 
 /**
  * Entries are `*`, names with their subdomains (`example.com`, `.example.com`, `*.example.com`), addresses, and
- * networks; all except networks may have a port.
+ * networks. Names and addresses may have a port.
  */
 function isExempt(list: string, { host, port }: Place): boolean {
   return list.split(/[\s,]+/).some(entry => {
