@@ -19,8 +19,8 @@ import { alphaSize, alphaSizeLike } from './sizes.ts'
 import type { Call, Played, SimulatedUpstream } from './upstream.ts'
 
 /**
- * Family A, as in `docs/rules.md#sizes`: always base64, always quality auto, about 1.57 megapixels for every request.
- * `size` gives the ratio of a generation; the first reference image gives the ratio of an edit.
+ * Family A, as in `docs/rules.md#sizes`: always base64, about 1.57 megapixels for every request; `quality` has no
+ * effect. `size` gives the ratio of a generation; the first reference image gives the ratio of an edit.
  */
 export const alpha: SimulatedUpstream = {
   'POST /v1/images/generations': call => {
