@@ -60,7 +60,7 @@ export const googleSession: SessionFormat = {
 
 /**
  * Finds the turns of a session. A turn begins with its first content. It ends when it is complete or calls tools, and
- * its usage is known; the usage may come in the same message, before it, or after it. A later report of a turn replaces
+ * its usage is known; the usage may be in the same message, before it, or after it. A later report of a turn replaces
  * an earlier one.
  */
 class LiveReader implements SessionReader {
@@ -141,7 +141,7 @@ class LiveReader implements SessionReader {
   }
 }
 
-/** Whether a message has output of the model. The transcription of the input comes before the turn. */
+/** Whether a message has output of the model. The transcription of the input arrives before the turn. */
 function hasOutput(content: Json | undefined): boolean {
   return (
     either(content, 'modelTurn', 'model_turn') !== undefined ||

@@ -78,10 +78,10 @@ function errorObject(failure: Failure): object {
 }
 
 /**
- * The end of a response that failed. The `error` event is flat, as the style defines it, and has the error once more as
- * a member: SDKs before version 7, and the Python SDK, throw only at that. It comes first, because for a
- * `response.failed` with an id other than the response's own an SDK reports only that the identity changed; clients
- * without an SDK use that second event.
+ * The end of a response that failed. The `error` event is flat, as the style defines it, and repeats the error as a
+ * member, because SDKs before version 7 and the Python SDK throw only for that member. It is the first of two events:
+ * for a `response.failed` with an id other than the response's own, an SDK reports only that the identity changed.
+ * Clients without an SDK use that second event.
  */
 function responseError(failure: Failure, requestId: string): string {
   const { code, message, param } = failure

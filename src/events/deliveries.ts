@@ -10,7 +10,7 @@ type Parts = {
   readonly events: EventStore
   readonly clock: Clock
   readonly log: Log
-  /** Those of the configuration in use. */
+  /** The receivers in the active configuration. */
   receivers(this: void): ReadonlyMap<string, WebhookConfig> | undefined
 }
 

@@ -69,7 +69,10 @@ export class Mailer {
   }
 }
 
-/** The address that is checked is the one that is dialled. @throws AddressRefused */
+/**
+ * Returns the checked address, so that the connection does not resolve the name again.
+ * @throws AddressRefused
+ */
 function resolvePublic(name: string): Promise<string> {
   return new Promise((resolve, reject) => {
     guardedLookup()(name, { all: false }, (error, address) => {

@@ -1,40 +1,46 @@
 import type { RequestContext, Target } from '../plugin-api/index.ts'
 import type { Awaitable } from '../util/index.ts'
 
-/** Whose text it is. */
+/** Whether a text is in the request or in the response. */
 export type Side = 'request' | 'response'
 
-/** What a guard knows of a request next to its text. */
+/** The facts of a request that a guard receives with its texts. */
 export type Guarded = { readonly context: RequestContext; readonly target: Target; readonly side: Side }
 
-/** What a guard decides about whole texts. */
+/** A guard's decision about whole texts. */
 export type Verdict =
   | { readonly kind: 'pass' }
-  /** Nothing of it passes. `rule` names the reason for the client, the log and the operator. */
+  /** Nothing is delivered. `rule` is the reason for the client, the log and the operator. */
   | { readonly kind: 'block'; readonly rule: string }
   /** The same texts in the same order, with other words. */
   | { readonly kind: 'edit'; readonly texts: readonly string[] }
 
-/** Characters `from` to `to` of a text become `put`. */
+/** Replaces the characters from `from` to `to` of a text with `put`. */
 export type Edit = { readonly from: number; readonly to: number; readonly put: string }
 
-/** What a guard decides about the unsent part of a text that is still arriving. */
+/** A guard's decision about the unsent part of a text that is still arriving. */
 export type PartVerdict =
   | { readonly kind: 'block'; readonly rule: string }
-  /** The first `upTo` characters may be sent, with these edits inside them, in order. The rest is shown again, with more. */
+  /**
+   * The first `upTo` characters may be sent, with these edits, which are in order. The guard gets the rest again, with
+   * more text.
+   */
   | { readonly kind: 'release'; readonly upTo: number; readonly edits: readonly Edit[] }
 
 /**
- * Checks the texts of requests and answers. Text is what people and models write: messages, prompts, instructions, tool
- * results and arguments. Names, roles, ids, links and encoded files are not text. The API format makes no difference.
+ * Checks the texts of requests and answers in every API format. Texts are written by people and models: messages,
+ * prompts, instructions, tool results and arguments. Names, roles, ids, links and encoded files are not texts.
  */
 export type Guard<Section> = {
   /** The plugin's name: errors and the log name it. */
   readonly name: string
-  /** Whether it reads this side of a model's requests. */
+  /** Whether it checks this side of a model's requests. */
   reads(section: Section, side: Side): boolean
-  /** All texts of a request, or of an answer that is not a stream. */
+  /** Checks all texts of a request, or of an answer that is not a stream. */
   whole(texts: readonly string[], section: Section, about: Guarded): Awaitable<Verdict>
-  /** The unsent part of one text of a stream: of one choice, one block or one tool call. `isEnd`: no more of it arrives. */
+  /**
+   * Checks the unsent part of one text of a stream: of one choice, one block or one tool call. `isEnd`: the text is
+   * complete.
+   */
   part(text: string, isEnd: boolean, section: Section, about: Guarded): Awaitable<PartVerdict>
 }

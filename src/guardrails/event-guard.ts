@@ -4,18 +4,22 @@ import type { Edit, PartVerdict, Verdict } from './contract.ts'
 import { readEvent, type TextPart } from './stream-texts.ts'
 import { leaveOutPieces } from './texts.ts'
 
-/** Of a stream that a guard does not release. */
+/** The maximum bytes of a stream that wait for the guard. */
 const heldBytesMax = 8 * 1024 * 1024
 const none: readonly Buffer[] = []
 
 export type StreamChecks = {
   part(text: string, isEnd: boolean): Promise<PartVerdict> | PartVerdict
   whole(texts: readonly string[]): Promise<Verdict> | Verdict
-  /** The stream is blocked from here on. @returns what its reader gets instead; it throws where nothing can follow */
+  /**
+   * Blocks the rest of the stream.
+   * @returns the bytes that end it for the client
+   * @throws Failure if the format cannot end it with an error
+   */
   block(rule: string): Buffer
 }
 
-/** One text of the stream, counted from its beginning. */
+/** One text of the stream; positions count from its beginning. */
 type Channel = { unsent: string; sentTo: number; readonly edits: Edit[] }
 type Slot = { readonly part: TextPart; readonly channel: Channel; readonly from: number; readonly to: number }
 type Held = {
@@ -27,8 +31,8 @@ type Held = {
 }
 
 /**
- * Holds the events of a stream until a guard has released their text, and writes what it edits. Events keep their order and,
- * unedited, their bytes.
+ * Holds the events of a stream until a guard has released their text, and applies the guard's edits. Events keep their
+ * order, and unedited ones their bytes.
  */
 export class EventGuard implements Stage, RecordVisitor {
   readonly bare = true
@@ -37,7 +41,7 @@ export class EventGuard implements Stage, RecordVisitor {
   readonly #channels = new Map<string, Channel>()
   readonly #held: Held[] = []
   #heldBytes = 0
-  /** Bytes from the beginning of the unfinished record. */
+  /** Bytes from the beginning of the unfinished record on. */
   #raw: Buffer = Buffer.alloc(0)
   #rawFrom = 0
   #end = 0
@@ -83,7 +87,7 @@ export class EventGuard implements Stage, RecordVisitor {
     this.#fields = []
   }
 
-  /** Reads what has arrived, and returns what may be sent now. */
+  /** Checks the records that have arrived, and returns the bytes that may be sent now. */
   async #advance(isOver: boolean): Promise<Passed> {
     const arrived = this.#arrived
     this.#arrived = []
@@ -134,7 +138,7 @@ export class EventGuard implements Stage, RecordVisitor {
           held.isEdited = true
         }
     if (verdict.kind !== 'block') return undefined
-    // It waits for no part of a text, so what is released now would include it.
+    // This record waits for no part of a text, so releasing events now would send it.
     this.#held.pop()
     return verdict.rule
   }
@@ -168,7 +172,7 @@ export class EventGuard implements Stage, RecordVisitor {
     return channel
   }
 
-  /** Events whose texts are released, as far as no earlier one waits. */
+  /** Returns the events whose texts are released, up to the first one that has to wait. */
   #release(): Buffer[] {
     const sent: Buffer[] = []
     for (;;) {
@@ -182,7 +186,10 @@ export class EventGuard implements Stage, RecordVisitor {
   }
 }
 
-/** Writes the edits of a text into the part that is sent. @returns whether it has any */
+/**
+ * Applies the edits of a text to the part in a record.
+ * @returns whether there were any
+ */
 function applyEdits({ part, channel, from, to }: Slot): boolean {
   const edits = channel.edits.filter(edit => edit.from < to && edit.to > from)
   if (edits.length === 0) return false
@@ -190,7 +197,7 @@ function applyEdits({ part, channel, from, to }: Slot): boolean {
   let at = from
   for (const edit of edits) {
     text += part.text.slice(Math.max(0, at - from), Math.max(0, edit.from - from))
-    // The part in which the edit begins has all of it.
+    // The replacement is written whole, in the part in which the edit begins.
     if (edit.from >= from) text += edit.put
     at = Math.min(to, edit.to)
   }

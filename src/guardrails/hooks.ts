@@ -8,11 +8,11 @@ import { findTexts, type FoundText, mayHoldTexts } from './texts.ts'
 import { WholeGuard } from './whole-guard.ts'
 
 /**
- * The hooks of a plugin that checks texts. Requests are checked before a limit or a budget is touched, and edited as they
- * are sent. A stream is held back only as far as the guard does not release it; a blocked one ends with an error in the
- * client's API format. A blocked answer is charged as used.
+ * The hooks of a plugin that checks texts. Requests are checked before limits and budgets count them, and edited when
+ * they are sent. A stream is held back only until the guard releases its texts; a blocked stream ends with an error in
+ * the client's API format. A blocked answer is charged for its use.
  *
- * Place the plugin before the plugins that charge: they have to see the upstream's own answer.
+ * Place the plugin before the plugins that charge: they have to read the upstream's unchanged answer.
  */
 export function guardHooks<Section>(guard: Guard<Section>, log: Log): Hooks<Section> {
   /** The guard has edited the request's texts. */
@@ -30,7 +30,7 @@ export function guardHooks<Section>(guard: Guard<Section>, log: Log): Hooks<Sect
 
     async onForward(context, out, section, target) {
       if (!context.slots.get(editsSlot)) return out
-      // Of what is sent: another plugin may have edited it before.
+      // Checks the body that is sent, because another plugin may have edited it since.
       const { found, fields } = textsOf(out.body)
       const verdict = await judge(guard, section, { context, target, side: 'request' }, found)
       if (verdict.kind !== 'edit') return out
@@ -79,7 +79,10 @@ async function judge<Section>(
   throw fail('request_blocked', values, { values })
 }
 
-/** A guard reads the last of two members of one name, the upstream may read the first. @throws Failure guarded_name_repeated */
+/**
+ * If a name occurs twice, a guard reads the last member, but the upstream may read the first.
+ * @throws Failure guarded_name_repeated
+ */
 function refuseRepeated(body: Body): void {
   if (body.kind !== 'json') return
   const [path] = repeatedNames(body.json.bytes.toString())
@@ -87,7 +90,7 @@ function refuseRepeated(body: Body): void {
   if (name !== undefined) throw fail('guarded_name_repeated', { name }, { param: name })
 }
 
-/** The texts of a body, and the fields that hold them, which `put` changes. */
+/** The texts of a body, and the fields that contain them, which `put` changes. */
 function textsOf(body: Body): { readonly found: readonly FoundText[]; readonly fields: { [name: string]: Json } } {
   const fields: { [name: string]: Json } = {}
   for (const name of fieldNames(body).filter(mayHoldTexts)) {
@@ -98,14 +101,17 @@ function textsOf(body: Body): { readonly found: readonly FoundText[]; readonly f
 }
 
 function valueOf(body: Body, name: string): Json | undefined {
-  // Also what is too long for `readField`: nothing passes unread.
+  // Also reads fields that are too long for `readField`, so that no text is sent unchecked.
   if (body.kind === 'json') return structuredClone(body.json.get(name))
   if (body.kind !== 'form') return undefined
   for (const part of body.parts) if (part.kind === 'text' && part.name === name) return part.value
   return undefined
 }
 
-/** Events repeat a text: in its own end, in that of its item, and in the end of the response. */
+/**
+ * Caches verdicts, because events repeat a text: at its own end, at the end of its item, and at the end of the
+ * response.
+ */
 function remembered(whole: (texts: readonly string[]) => Promise<Verdict> | Verdict): typeof whole {
   const known = new Map<string, Promise<Verdict> | Verdict>()
   return texts => {
@@ -123,7 +129,7 @@ function blocked(guard: string, log: Log, { context, target }: Guarded, rule: st
   return fail('response_blocked', values, { values })
 }
 
-/** @throws Failure response_blocked where the format has no error for a stream */
+/** @throws Failure response_blocked if the format has no error for a stream */
 function endStream(guard: string, log: Log, about: Guarded, rule: string): Buffer {
   const failure = blocked(guard, log, about, rule)
   const { dialect, id, route } = about.context

@@ -3,23 +3,24 @@ import { findTexts, type FoundText } from './texts.ts'
 
 type Members = { readonly [name: string]: Json | undefined }
 
-/** The next part of a text. `channel` is the text within the stream: a choice, a block, a tool call. */
+/** The next part of a text. `channel` identifies the text within the stream: a choice, a block, a tool call. */
 export type TextPart = FoundText & { readonly channel: string }
 
 /** The texts of an event of a stream. */
 export type EventTexts = {
   readonly parts: readonly TextPart[]
-  /** Texts that the event holds whole. */
+  /** Texts that the event contains completely. */
   readonly wholes: readonly FoundText[]
-  /** No part of an earlier text follows. */
+  /** No text of an earlier event continues after this one. */
   readonly isEnd: boolean
 }
 
 const ends = /(?:\.done|\.completed|\.incomplete|\.failed|_stop|^message_delta)$/
 
 /**
- * The texts of an event in any API format. Parts are in `choices[].delta` and `choices[].text`, in `candidates[].content`,
- * and in the `delta` of events whose type ends with that word. Other events and `choices[].message` hold whole texts.
+ * The texts of an event in any API format. Parts of texts are in `choices[].delta` and `choices[].text`, in
+ * `candidates[].content`, and in the `delta` of events whose type ends with that word. Other events and
+ * `choices[].message` contain whole texts.
  */
 export function readEvent(event: Json): EventTexts {
   if (!isMembers(event)) return { parts: [], wholes: [], isEnd: false }
@@ -40,7 +41,7 @@ function readEach(
   const members = list.filter(isMembers)
   return {
     parts: members.flatMap((one, i) => read(one, nameOf(one['index'] ?? i))),
-    // Some vendors repeat in each event all that was said so far.
+    // Some vendors repeat the whole text so far in each event.
     wholes: members.flatMap(one => findTexts(one['message'])),
     isEnd: members.some(one => typeof one[reason] === 'string'),
   }
@@ -51,7 +52,7 @@ function readChoice(choice: Members, index: string): readonly TextPart[] {
   if (typeof text === 'string')
     return [{ text, channel: `${index}.text`, put: next => void ((choice as { text: Json }).text = next) }]
   if (!isMembers(delta)) return []
-  // Each member of a delta is a text of its own; so is each tool call.
+  // Each member of a delta is a separate text, and so is each tool call.
   return Object.entries(delta).flatMap(([name, value]) => {
     const calls = Array.isArray(value) ? (value as readonly Json[]) : undefined
     if (calls)
@@ -73,7 +74,7 @@ function readCandidate(candidate: Members, index: string): readonly TextPart[] {
 
 /** `content_block_delta` has its text in an object, `response.output_text.delta` in a string. */
 function readDelta(event: Members, type: string): readonly TextPart[] {
-  // Sound as Base64.
+  // Audio in Base64.
   if (type.includes('audio') && !type.includes('transcript')) return []
   const { delta, index, item_id: item, output_index: output, content_index: content } = event
   const channel = [type, index, item, output, content].map(nameOf).join('.')

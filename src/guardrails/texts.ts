@@ -5,7 +5,7 @@ type Members = { [name: string]: Json }
 /** A text inside a JSON value. `put` replaces it there. */
 export type FoundText = { readonly text: string; put(text: string): void }
 
-/** Members that hold what people and models write, in any API format. What is below them is text too. */
+/** Members that contain texts of people and models, in any API format. Everything below them is text too. */
 const textMembers: ReadonlySet<string> = new Set([
   'content',
   'documents',
@@ -29,7 +29,7 @@ const textMembers: ReadonlySet<string> = new Set([
   'transcript',
 ])
 
-/** Members with the arguments or the result of a tool: an object in them has names of the tool's own. */
+/** Members with the arguments or the result of a tool: an object in them has the tool's own names. */
 const toolMembers: ReadonlySet<string> = new Set(['args', 'arguments', 'input', 'response'])
 
 /** Members whose values are for programs, except in the arguments of a tool. */
@@ -63,7 +63,7 @@ const otherMembers: ReadonlySet<string> = new Set([
   'url',
 ])
 
-/** Top-level fields of requests that hold texts further down. */
+/** Top-level fields of requests that contain texts at a greater depth. */
 const containers: ReadonlySet<string> = new Set([
   'contents',
   'generateContentRequest',
@@ -74,7 +74,10 @@ const containers: ReadonlySet<string> = new Set([
   'system_instruction',
 ])
 
-/** `none`: names of the API format. `text`: below a text member. `tool`: below the arguments of a tool, where all is text. */
+/**
+ * `none`: names of the API format. `text`: below a text member. `tool`: below the arguments of a tool: all strings are
+ * text.
+ */
 type Inside = 'none' | 'text' | 'tool'
 
 /** Whether a top-level field of a request may hold texts. */
@@ -90,14 +93,15 @@ export function findTexts(value: Json | undefined, inside: 'none' | 'text' = 'no
 }
 
 /**
- * Empties what repeats an edited text in pieces, at any depth: probabilities of tokens, and the words and segments of a
- * transcript. A rule that matches several words matches none of them alone.
+ * Empties members that repeat an edited text in pieces, at any depth: probabilities of tokens, and the words and
+ * segments of a transcript. A rule that matches several words does not match each piece alone, so the guard cannot
+ * check pieces.
  */
 export function leaveOutPieces(value: Json | undefined): void {
   if (typeof value !== 'object' || value === null) return
   const holder = value as Members
   for (const name of Object.keys(holder)) {
-    // Of a tool's arguments the names are its own.
+    // Arguments of a tool have the tool's own names.
     if (name === 'args' || name === 'input') continue
     if (!isInPieces(name, holder[name])) leaveOutPieces(holder[name])
     else if (holder[name] !== null) holder[name] = Array.isArray(holder[name]) ? [] : null
@@ -109,7 +113,7 @@ function isInPieces(name: string, value: Json | undefined): boolean {
   return name === 'logprobs' || name === 'logprobsResult'
 }
 
-/** At any depth: requests have at most 64 levels, and of an answer no text may pass unread. */
+/** Has no depth limit: requests have at most 64 levels, and every text of an answer must be checked. */
 function walk(value: Json | undefined, inside: Inside, found: FoundText[]): void {
   if (typeof value !== 'object' || value === null) return
   const isList = Array.isArray(value)
@@ -123,7 +127,7 @@ function walk(value: Json | undefined, inside: Inside, found: FoundText[]): void
   }
 }
 
-/** Undefined for a member that is no text whatever it holds. */
+/** Undefined for a member that is never text, whatever its value. */
 function belowMember(name: string, value: Json | undefined, inside: Inside): Inside | undefined {
   if (inside === 'tool') return inside
   if (otherMembers.has(name)) return undefined

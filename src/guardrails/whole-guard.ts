@@ -33,7 +33,7 @@ export class WholeGuard implements Stage {
   async end(): Promise<Passed> {
     const held = Buffer.concat(this.#held)
     this.#held = []
-    // What is called JSON and is none is read as text.
+    // An answer that is declared as JSON but is not JSON is checked as text.
     const whole = held.toString()
     const answer = { text: (this.#isJson ? parseJsonIfValid(whole) : undefined) ?? whole }
     const { text } = answer

@@ -3,8 +3,8 @@ import { clip, type GatewayLog, requestFacts } from './log.ts'
 import { escapeUnruly, Scrubber } from './scrub.ts'
 
 /**
- * An embedder's log, with what it lacks of the gateway's: a log of four methods is enough. Secrets are taken out and long
- * strings cut before it gets anything; a finished request is a line `request` at `info`. It gets plain data, errors too.
+ * Completes an embedder's log, for which four methods are enough. Removes secrets and cuts long strings before it
+ * passes a line on. A finished request becomes a line `request` at `info`. All facts are plain data, including errors.
  */
 export function completeLog(log: Log | GatewayLog): GatewayLog {
   if (isComplete(log)) return log
@@ -21,7 +21,7 @@ export function completeLog(log: Log | GatewayLog): GatewayLog {
     error: (facts, text) => log.error(plain(facts), clean(text)),
     request: row => log.info(plain(requestFacts(row, scrubber)), 'request'),
     hide: secrets => scrubber.hide(secrets),
-    // When it writes is its own affair.
+    // The embedder's log decides when it writes.
     flush: () => Promise.resolve(),
   }
 }
@@ -30,7 +30,7 @@ function isComplete(log: Log | GatewayLog): log is GatewayLog {
   return 'request' in log && 'hide' in log && 'flush' in log
 }
 
-/** JSON knows no whole numbers without end. */
+/** JSON cannot represent a bigint, so it becomes a text. */
 function textOfLarge(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value
 }

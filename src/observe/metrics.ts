@@ -71,10 +71,10 @@ export type Metrics = {
   close(): void
 }
 
-/** The cells that one combination of operation, model and status class is counted in. */
+/** The cells that count one combination of operation, model and status class. */
 type RequestCells = { readonly requests: Count; readonly seconds: Histogram }
 
-/** The figures of one gateway that are counted as things happen, in the order of the exposition. */
+/** The metrics that one gateway counts as events occur, in the order of the exposition. */
 function createFamilies() {
   return {
     requests: counters('tollgate_requests_total', 'Completed requests.', ['operation', 'model', 'status', 'outcome']),
@@ -185,7 +185,7 @@ function createCells(
   }
 }
 
-/** Opens the metrics of one gateway. Nothing is shared between two gateways of one process but the process's own figures. */
+/** Opens the metrics of one gateway. Two gateways of one process share only the metrics of the process. */
 export function createMetrics(): Metrics {
   const families = createFamilies()
   const durations = createDurations()

@@ -30,7 +30,7 @@ function writeFact(value: unknown): string {
   return plainWord.test(text) ? text : escapeUnruly(JSON.stringify(text))
 }
 
-/** The line was decoded from JSON, so its line ends and escape sequences are alive again; they are written out. */
+/** Escapes line ends and escape sequences again, because decoding the JSON has restored them. */
 function writeText(text: string): string {
   return escapeUnruly(JSON.stringify(text).slice(1, -1)).replaceAll(String.raw`\"`, '"')
 }

@@ -9,7 +9,7 @@ import {
   type Snapshot,
 } from './tally.ts'
 
-/** Whether a name may be a label: names that clients made up are counted together. */
+/** Returns the label for a name; all names that clients made up have one common label. */
 export type Label = (name: string | null) => string
 
 /** Series of one dimension in addition to the ordinary ones (`observability.metrics.by`). */

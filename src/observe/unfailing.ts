@@ -60,6 +60,6 @@ function attempt(say: () => void): void {
   try {
     say()
   } catch {
-    // The reader of the log notices it.
+    // A log cannot report its own failure: its reader notices that lines are missing.
   }
 }

@@ -6,14 +6,14 @@ export type UnrecognisedAnswer = {
   readonly model: string
   readonly upstream: string
   readonly operation: string
-  /** What was seen, and where. */
+  /** The unknown content, and its place. */
   readonly shape: string
 }
 
 /** The same, if it was reported more than once. */
 export type UnrecognisedCount = UnrecognisedAnswer & {
   readonly count: number
-  /** When it came last, ISO 8601. */
+  /** The time of the last one, ISO 8601. */
   readonly last: string
 }
 

@@ -39,7 +39,7 @@ export function ceilingOf(rule: UsageRule, allowed: Allowed): Ceiling {
     .reduce((dearest, one) => (one.amount > dearest.amount ? one : dearest))
 }
 
-/** The factor of the most expensive region: an answer comes from one region. */
+/** The factor of the most expensive region; an answer is from one region. */
 function largestFactor({ multiplier, times = [] }: UsageRule, allowed: Allowed): Factor {
   const raising = times.filter(({ by }) => Number(by) > 1)
   const regions = new Set(raising.flatMap(({ if: { region } }) => (region === undefined ? [] : listOf(region))))

@@ -48,7 +48,7 @@ export type UsageGroup = Omit<UsageAsk, 'carried' | 'input'> & { readonly input:
 export type RatedUsage = {
   readonly lines: readonly ChargeItem[]
   readonly amount: Micros
-  /** The amount rounded up: a hold of it covers the charge, whatever is carried. */
+  /** The amount rounded up: a hold of it covers the charge with any carried remainder. */
   readonly ceiling: Micros
   /** Units without a price of their own that may not inherit one, and facts such as `service_tier`. */
   readonly unpriced: readonly string[]
@@ -132,7 +132,7 @@ function finish(
   return { lines, amount, ceiling: roundUp(sumOf(amounts)), unpriced, carried }
 }
 
-/** Items are in the order of units, whatever the order of the report. */
+/** Sorts uses in the order of units, because reports have them in any order. */
 function inOrder(uses: readonly Use[]): readonly Use[] {
   for (let i = 1; i < uses.length; i++)
     if (placeOf(uses[i - 1] as Use) > placeOf(uses[i] as Use)) return uses.toSorted((a, b) => placeOf(a) - placeOf(b))

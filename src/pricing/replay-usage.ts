@@ -4,7 +4,7 @@ import { exactItem, inputOf } from './rate-usage.ts'
 import type { Exact } from './exact.ts'
 import type { Situation } from './conditions.ts'
 
-/** The situation that the prices of a stored charge of use were selected for. */
+/** The situation for which the prices of a stored charge of use were selected. */
 export function situationOf({ id, createdAt, lines }: Pick<Charge, 'id' | 'createdAt' | 'lines'>): Situation {
   const counted = lines.map(({ tier, quantity }) => ({ unit: tier, quantity: quantity ?? 0 }))
   const begun = timeOfId('req_', id)

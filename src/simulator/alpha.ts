@@ -19,8 +19,8 @@ import { alphaSize, alphaSizeLike } from './sizes.ts'
 import type { Call, Played, SimulatedUpstream } from './upstream.ts'
 
 /**
- * Family A as `docs/rules.md#sizes` describes it: base64 always, about 1.57 megapixels whatever is
- * asked, the ratio from `size` when generating and from the first reference image when editing, quality always auto.
+ * Family A, as in `docs/rules.md#sizes`: always base64, about 1.57 megapixels for every request; `quality` has no
+ * effect. `size` gives the ratio of a generation; the first reference image gives the ratio of an edit.
  */
 export const alpha: SimulatedUpstream = {
   'POST /v1/images/generations': call => {
@@ -47,7 +47,7 @@ export const alpha: SimulatedUpstream = {
   },
 }
 
-/** `response_format` is excluded: the family has no links, and refuses the field. */
+/** Without `response_format`: the family has no links, and refuses the field. */
 const generationFields = new Set(
   'model prompt n size quality output_format output_compression background moderation stream partial_images user'.split(
     ' ',
@@ -96,8 +96,8 @@ function draw(
     detail,
     quality: order.format === 'jpeg' ? Math.max(1, order.quality) : 100,
   })
-  // Always opaque, whatever was requested: what is said about a picture is true of it. Its quality is the family's own,
-  // whatever was requested; `auto` is a word of requests, not of answers: readers of strict types refuse it there.
+  // These facts describe the returned picture, not the request. Pictures are always opaque, and have the family's own
+  // quality: requests may contain `auto`, but clients with strict types reject it in a response.
   const facts = {
     background: 'opaque',
     output_format: order.format,
@@ -148,7 +148,9 @@ async function* streamPictures(
   }
 }
 
-/** Token counts that the wire format has in `completed`; the numbers mean nothing, and nothing is billed by them. */
+/**
+ * Token counts, because the wire format has them in `completed`. The numbers are arbitrary; nothing is charged by them.
+ */
 function usageOf(prompt: string): object {
   const input = Math.ceil(prompt.length / 4)
   const output = 1568

@@ -1,7 +1,7 @@
 import type { Failure } from '../domain/index.ts'
 import type { Played } from './upstream.ts'
 
-/** Divisible by three, so that joined pieces of base64 are the base64 of the whole. */
+/** Divisible by three, so that the base64 of the pieces joins to the base64 of the whole. */
 const pieceBytes = 48 * 1024
 
 export function answerJson(status: number, value: unknown, headers: Played['headers'] = {}): Played {
@@ -13,10 +13,10 @@ export function answerFailure({ status, message, type, param, code, headers }: F
   return answerJson(status, { error: { message, type, param, code } }, headers)
 }
 
-/** Bytes that a JSON string contains as base64. */
+/** Bytes that a JSON string contains in base64. */
 export type Inline = { readonly inline: Buffer }
 
-/** JSON text in pieces: strings as they are, pictures as base64, encoded only when the reader is ready for them. */
+/** JSON text in pieces: strings unchanged, pictures in base64, encoded only when the client can read them. */
 export type JsonPieces = readonly (string | Inline)[]
 
 /** Writes an object with one member whose value is base64: `{…before,"name":"<base64>",…after}`. */
@@ -26,7 +26,7 @@ export function jsonWithInline(before: object, name: string, bytes: Buffer, afte
   return [`{${head}${head && ','}${JSON.stringify(name)}:"`, { inline: bytes }, `"${tail && ','}${tail}}`]
 }
 
-/** A response of known length whose pictures are never whole in memory as text. */
+/** A response of known length. It never holds a whole picture in memory as text. */
 export function answerPieces(pieces: JsonPieces): Played {
   const length = pieces.reduce(
     (sum, piece) =>

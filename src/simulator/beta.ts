@@ -13,9 +13,9 @@ const referencesMax = 3
 const jpegQuality = 85
 
 /**
- * Family B as `docs/rules.md#sizes` describes it: 1K or 2K in thirteen ratios, temporary links unless
- * base64 is requested when generating, at most three reference images. It takes the resolution and ratio themselves, or
- * a raw `size` which it snaps, and refuses every field that it does not know.
+ * Family B, as in `docs/rules.md#sizes`: 1K or 2K in thirteen ratios, temporary links unless a generation requests
+ * base64, at most three reference images. Requests give a resolution and a ratio, or a raw `size`, which is replaced by
+ * the nearest pair. Unknown fields are refused.
  */
 export const beta: SimulatedUpstream = {
   'POST /v1/images/generations': async call => {
@@ -30,12 +30,12 @@ export const beta: SimulatedUpstream = {
     if (references.length > referencesMax) {
       throw fail('too_many_images', { max: referencesMax, found: references.length })
     }
-    // `response_format` is known, and has no effect.
+    // `response_format` is a known field without any effect.
     const prompt = readOrder(fields)
     const [first] = references
     const size = readSize(fields)
     const pixels = betaSize({ ...size, ratio: size.ratio ?? nearestBetaRatio(first.pixels) })
-    // The image may be JPEG or PNG; that it follows the reference is the simulator's own rule.
+    // A picture is JPEG or PNG; only the simulator takes the format from the reference.
     const format = first.content[0] === 0x89 ? 'png' : 'jpeg'
     const seed = seedOf(prompt, ...references.map(({ content }) => seedOf(content.length, content.subarray(0, 4096))))
     return answerLinks(call, picturesOf(fields, pixels, format, seed))

@@ -2,7 +2,7 @@ import type { Handler, SimulatedUpstream } from './upstream.ts'
 
 export type FoundRoute = { readonly handler: Handler; readonly params: { readonly [name: string]: string } }
 
-/** The handler of a request: that of the exact path, or of the first matching route with a name in it. */
+/** The handler of a request: the handler of the exact path, or of the first matching route with a `{name}`. */
 export function findRoute(upstream: SimulatedUpstream, method: string, path: string): FoundRoute | undefined {
   const exact = `${method} ${path}`
   const handler = Object.hasOwn(upstream, exact) ? upstream[exact] : undefined

@@ -23,9 +23,11 @@ import { findUpstream } from './upstreams.ts'
 
 /** Simulated upstreams on a loopback port of their own. */
 export type Simulator = {
-  /** Valid names after `simulator:` in an upstream's url. */
+  /** Valid names after `simulator:` in the url of an upstream. */
   readonly names: readonly string[]
-  /** The url of one, to which a route's path is appended; undefined if there is none with this name. */
+  /**
+   * The url of an upstream, to which the client appends the path of a route; undefined if there is no such upstream.
+   */
   url(name: string): string | undefined
   /** Aborts running requests. */
   close(): Promise<void>
@@ -35,11 +37,12 @@ const bodyBytesMax = 40 * 1024 * 1024
 const keptBytesMax = 64 * 1024 * 1024
 
 /**
- * Starts every simulated upstream, each under its own prefix of one server on 127.0.0.1. Alpha, beta and text need no
- * credential and take any; the vendors refuse a request without one, and take any. Every answer carries `x-simulated: true`; a GET of any upstream's url lists what there is, and how a prompt
- * can demand faults of the text upstream and of the vendors. What a vendor has made is listed at
- * `GET /NAME/made` (`vendors/open-vendor.ts`).
- * @param clock decides when links end
+ * Starts every simulated upstream under its own prefix of one server on 127.0.0.1. Alpha, beta and text accept requests
+ * with any credential or none; vendors accept any credential, but refuse a request without one. Every response has
+ * `x-simulated: true`. A GET of an upstream's url lists its routes, and the faults of the text upstream and of the
+ * vendors that a prompt can demand. `GET /NAME/made` lists the pictures that a vendor has made
+ * (`vendors/open-vendor.ts`).
+ * @param clock decides when links expire
  */
 export async function startSimulator(clock: Clock = systemClock): Promise<Simulator> {
   const studio = createStudio(keptBytesMax)
@@ -56,7 +59,7 @@ export async function startSimulator(clock: Clock = systemClock): Promise<Simula
     void respond(request, response, site, links)
   })
   const closeSockets = serveRealtime(server)
-  // Each worker has its own server: only that one knows the links that it issued.
+  // Each worker has its own server, because a worker knows only its own links.
   server.listen({ port: 0, host: '127.0.0.1', exclusive: true })
   await once(server, 'listening')
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -84,7 +87,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, site:
   try {
     await send(response, request.method === 'HEAD' ? { ...played, body: '' } : played)
   } catch {
-    // The client has left, or a stream failed after its head: only a broken connection can report that.
+    // The client has left, or a stream failed after its head. Only a broken connection can report that.
     response.destroy()
   }
 }
@@ -104,7 +107,7 @@ async function play(request: IncomingMessage, site: Site, links: Links): Promise
   return found.handler({ headers, query: searchParams, params: found.params, body, site })
 }
 
-/** Read to its end even when it is too long: an early answer would look like a broken connection to some clients. */
+/** Reads a body to its end even if it is too long: some clients report an early response as a broken connection. */
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -137,7 +140,7 @@ async function download(name: string, site: Site, links: Links): Promise<Played>
 }
 
 async function send(response: ServerResponse, { status, headers, body }: Played): Promise<void> {
-  // A vendor sends ids of its own, which a gateway must not pass on as its own.
+  // A vendor sends its own ids, which a gateway must not forward as its own.
   const id = `simulated-${randomUUID()}`
   response.writeHead(status, { 'x-simulated': 'true', 'x-request-id': id, 'request-id': id, ...headers })
   if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)

@@ -4,17 +4,15 @@ import type { Picture } from './pictures/picture.ts'
 
 const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp' } as const
 
-/**
- * Links to pictures, which are painted again when a client follows a link, so that links need no memory for pictures.
- */
+/** Links to pictures. A picture is painted again for each download, so that links need no memory for pictures. */
 export type Links = {
-  /** An unguessable name, with the extension of its format. */
+  /** Returns an unguessable name with the extension of the format. */
   add(picture: Picture): string
-  /** Undefined once it has expired, or too many newer links were created. */
+  /** Undefined for expired links, and for links that newer ones have replaced. */
   find(name: string): Picture | undefined
 }
 
-/** Links that are valid for ten minutes by default, at most 200 of them. */
+/** At most 200 links by default, each valid for ten minutes by default. */
 export function createLinks(clock: Pick<Times, 'tick'>, keptMax = 200, keptMsMax = 10 * 60_000): Links {
   const links = new Map<string, { picture: Picture; until: number }>()
   return {

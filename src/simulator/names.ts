@@ -1,4 +1,4 @@
-/** The names of the simulated upstreams, without loading the code that draws pictures. */
+/** The names of the simulated upstreams, in a module that does not load the code that draws pictures. */
 export const simulatorNames = [
   'alpha',
   'beta',

@@ -11,12 +11,12 @@ export type FormPart = {
 /**
  * Parses a form as strictly as RFC 2046, section 5.1.1 and RFC 7578 define it, to detect incorrect senders: CRLF
  * everywhere, only a line end before the first and after the last boundary, one Content-Disposition per part. Parts are
- * views of `body`, in their order.
+ * views of `body`, in the order of the form.
  * @throws Failure `invalid_form`, `unsupported_content_type`
  */
 export function readForm(body: Buffer, contentType: string | undefined): readonly FormPart[] {
   const delimiter = Buffer.from(`\r\n--${boundaryOf(contentType)}`, 'latin1')
-  // The first boundary has no line before it.
+  // There is no line before the first boundary.
   if (!body.subarray(0, delimiter.length - 2).equals(delimiter.subarray(2))) {
     throw fail('invalid_form', { reason: 'it does not begin with its boundary' })
   }

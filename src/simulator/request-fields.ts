@@ -4,14 +4,14 @@ import { measurePicture } from './pictures/measure.ts'
 import { readForm } from './read-form.ts'
 import type { Call } from './upstream.ts'
 
-/** The fields of a request by name, as sent; null counts as absent, and is left out. */
+/** The fields of a request by name, unchanged; without fields whose value is null, which count as absent. */
 export type Fields = ReadonlyMap<string, unknown>
 
 export type Reference = { readonly content: Buffer; readonly pixels: Pixels }
 
 const promptCharactersMax = 32_000
 
-/** @throws Failure when the body is not a JSON object */
+/** @throws Failure if the body is not a JSON object */
 export function readFields({ body, headers }: Pick<Call, 'body' | 'headers'>): Fields {
   const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   if (type !== 'application/json') {
@@ -30,9 +30,9 @@ export function readFields({ body, headers }: Pick<Call, 'body' | 'headers'>): F
 }
 
 /**
- * Reads an edit: text fields, each once, and reference images in their order, as `image` for one or `image[]` for any
- * number, and at most one `mask`.
- * @throws Failure when the form is anything else, or a file is not a picture
+ * Reads an edit: text fields, each at most once; reference images in order, as one `image` or any number of `image[]`;
+ * at most one `mask`.
+ * @throws Failure for any other form, and for files that are not pictures
  */
 export function readEdit({ body, headers }: Call): {
   fields: Fields
@@ -72,7 +72,7 @@ export function refuseUnknown(fields: Fields, known: ReadonlySet<string>): void 
 }
 
 export function readPrompt(fields: Fields): string {
-  // Every vendor routes by it, and a gateway that loses it must get an error.
+  // Every vendor routes by the model, so a gateway that loses it must get an error.
   readRequired(fields, 'model')
   const prompt = readRequired(fields, 'prompt')
   if (prompt.length > promptCharactersMax) {
@@ -95,7 +95,7 @@ export function readText(fields: Fields, name: string): string | undefined {
   throw fail('invalid_type', { name, expected: 'a string', found: typeof value }, { param: name })
 }
 
-/** @returns the value in lower case */
+/** @returns the choice in lower case */
 export function readChoice<Choice extends string>(
   fields: Fields,
   name: string,
@@ -109,7 +109,7 @@ export function readChoice<Choice extends string>(
   throw fail('invalid_value', { name, found: value, expected: choices.join(', ') }, { param: name })
 }
 
-/** A whole number; digits in a form. */
+/** Reads a whole number; in a form, its digits. */
 export function readInteger(
   fields: Fields,
   name: string,
@@ -126,7 +126,7 @@ export function readInteger(
   return number
 }
 
-/** A boolean; the word in a form. */
+/** Reads a boolean; in a form, the word `true` or `false`. */
 export function readFlag(fields: Fields, name: string): boolean {
   const value = fields.get(name) ?? false
   if (value === true || value === 'true') return true

@@ -2,9 +2,8 @@ import { fail } from './errors.ts'
 import type { Pixels } from './pictures/measure.ts'
 
 /**
- * The sizes of returned pictures: the only table of the simulator. Measured sizes are those of the rules
- * (`docs/rules.md#sizes`). The others are the simulator's own, so that every ratio gives a picture; they are not a
- * vendor's.
+ * The only table of sizes of returned pictures. Measured sizes come from the rules (`docs/rules.md#sizes`). The other
+ * sizes belong to the simulator, not to a vendor; they exist so that every ratio gives a picture.
  */
 type SizeRow = { readonly ratio: string; readonly width: number; readonly height: number; readonly measured: boolean }
 
@@ -21,12 +20,12 @@ const alphaPixels = 1254 * 1254
 const alphaPixelsMin = 690_000
 const alphaTolerance = 0.01
 /**
- * Family A's long edge practically never exceeds 2048 (`docs/rules.md#tiers-and-prices`), whatever the shape of a
- * reference image.
+ * Family A's long edge practically never exceeds 2048 (`docs/rules.md#tiers-and-prices`), for any shape of a reference
+ * image.
  */
 const alphaLongEdgeMax = 2048
 
-/** Family B at 2K. Ties in nearness go to the ratio listed first. */
+/** Family B at 2K. Of two ratios equally near, the first one in the list is used. */
 export const betaSizes: readonly SizeRow[] = [
   { ratio: '1:1', width: 2048, height: 2048, measured: true },
   { ratio: '16:9', width: 2816, height: 1584, measured: true },
@@ -43,7 +42,7 @@ export const betaSizes: readonly SizeRow[] = [
   { ratio: '9:20', width: 1368, height: 3040, measured: false },
 ]
 const betaOneKEdgeMax = 1024
-/** The model's default, as measured without a size. */
+/** The model's default ratio, as measured in requests without a size. */
 const betaOwnRatio = '3:2'
 
 export type Resolution = '1k' | '2k'
@@ -51,7 +50,7 @@ export type BetaSize = { readonly resolution: Resolution; readonly ratio: string
 
 const pixelsText = /^\s*(\d{1,6})\s*[x×]\s*(\d{1,6})\s*$/i
 
-/** Family A's result for a size: never a refusal, and 1:1 for unknown sizes. */
+/** Family A's result for a size: it refuses none, and unknown sizes give 1:1. */
 export function alphaSize(size: string | undefined): Pixels {
   const requested = parsePixels(size ?? '')
   const row =
@@ -61,7 +60,7 @@ export function alphaSize(size: string | undefined): Pixels {
   return pixelsOf(row ?? alphaSizes[0])
 }
 
-/** The shape of a reference image at family A's number of pixels, no longer than 2048. */
+/** The shape of a reference image with family A's number of pixels, and no edge above 2048. */
 export function alphaSizeLike(reference: Pixels): Pixels {
   const known = alphaSizes.find(row => distance(row, reference) <= Math.log(1 + alphaTolerance))
   if (known) return pixelsOf(known)
@@ -71,7 +70,10 @@ export function alphaSizeLike(reference: Pixels): Pixels {
   return { width: Math.round(edge * stretch), height: Math.round(edge / stretch) }
 }
 
-/** Resolution and ratio of a raw size, as family B snaps it. @throws Failure when it is no size */
+/**
+ * The resolution and ratio that family B uses for a raw size.
+ * @throws Failure if the text is not a size
+ */
 export function readBetaSize(size: string): BetaSize {
   const word = size.trim().toLowerCase()
   if (word === '' || word === 'auto') return { resolution: '2k', ratio: undefined }
@@ -89,12 +91,12 @@ export function readBetaSize(size: string): BetaSize {
 }
 
 export function nearestBetaRatio(requested: Pixels): string {
-  // Differences in the last bits of a logarithm are ignored.
+  // The tolerance ignores differences in the last bits of a logarithm.
   const nearest = Math.min(...betaSizes.map(row => distance(row, requested)))
   return betaSizes.find(row => distance(row, requested) <= nearest + 1e-9)?.ratio ?? betaOwnRatio
 }
 
-/** Family B's pixels. At 1K both edges are half of those at 2K: measured for 1:1, the simulator's own for the rest. */
+/** Family B's pixels. Both edges at 1K are half of those at 2K: measured for 1:1, assumed for the other ratios. */
 export function betaSize({ resolution, ratio }: BetaSize): Pixels {
   const { width, height } = pixelsOf(betaSizes.find(row => row.ratio === (ratio ?? betaOwnRatio)))
   return resolution === '2k' ? { width, height } : { width: width / 2, height: height / 2 }
@@ -107,7 +109,7 @@ function parsePixels(size: string): Pixels | undefined {
   return width > 0 && height > 0 ? { width, height } : undefined
 }
 
-/** |log| of the quotient of two aspect ratios. */
+/** The absolute value of the logarithm of the quotient of two aspect ratios. */
 function distance({ ratio }: SizeRow, { width, height }: Pixels): number {
   const [across = 1, down = 1] = ratio.split(':').map(Number)
   return Math.abs(Math.log((width / height) * (down / across)))

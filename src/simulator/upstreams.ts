@@ -6,8 +6,8 @@ import { text } from './text/upstream.ts'
 import type { SimulatedUpstream } from './upstream.ts'
 
 /**
- * Every simulated upstream, by the name that follows `simulator:` in an upstream's url. Those that play a vendor are loaded
- * when they are first called: the start of a gateway does not wait for them.
+ * Every simulated upstream, by its name after `simulator:` in an upstream's url. A simulated vendor is loaded at its
+ * first request, so that it does not delay the start of a gateway.
  */
 const upstreams: { readonly [name in SimulatorName]: () => Awaitable<SimulatedUpstream> } = {
   alpha: () => alpha,
@@ -36,7 +36,7 @@ const upstreams: { readonly [name in SimulatorName]: () => Awaitable<SimulatedUp
   runway: async () => (await import('./vendors/runway.ts')).runway,
 }
 
-/** Undefined when there is none of that name. */
+/** Undefined if there is no upstream with this name. */
 export async function findUpstream(name: string): Promise<SimulatedUpstream | undefined> {
   return Object.hasOwn(upstreams, name) ? await upstreams[name as SimulatorName]() : undefined
 }

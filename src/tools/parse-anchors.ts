@@ -1,8 +1,8 @@
 import type { Anchor, ChainEnd } from '../domain/index.ts'
 
 /**
- * The anchors of a text, one on each line: as `ledger anchor` prints them, or lines of the gateway's log. @throws Error
- * that names the line
+ * The anchors of a text, one on each line: as `ledger anchor` prints them, or lines of the gateway's log.
+ * @throws Error that names the line
  */
 export function parseAnchors(text: string): readonly Anchor[] {
   return text.split('\n').flatMap((line, at) => {

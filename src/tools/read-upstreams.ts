@@ -3,7 +3,7 @@ import { modelsOn, type CompiledConfig, type Storage, upstreamKeyView } from '..
 import { systemClock, systemRandom } from '../util/index.ts'
 import { createLog } from '../observe/index.ts'
 
-/** A key as the storage has it: only the processes that send requests know the outcomes. */
+/** A key as stored, without the outcomes of its requests: only the processes that send requests know them. */
 type StoredKey = Omit<ReturnType<typeof upstreamKeyView.show>, 'requests' | 'lately'>
 
 export type UpstreamShown = {

@@ -3,7 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 /** The addresses in answers that may be called, in addition to the upstream's own. */
 export type HostPattern = {
   readonly scheme: 'https:' | 'http:'
-  /** Lower-case, in ASCII; of an IPv6 address without brackets. */
+  /** In lower case and ASCII; an IPv6 address is without brackets. */
   readonly host: string
   /** Matches any subdomain, but not the host itself. */
   readonly isBelow: boolean
@@ -15,8 +15,9 @@ export type HostPattern = {
 const written = /^(?:(https?):\/\/)?(\*\.)?(\[[0-9a-f:.]+\]|[^\s/\\?#@:[\]*%]+)(?::(\d{1,5}))?$/i
 
 /**
- * Reads `vendor.example`, `*.vendor.example`, `files.vendor.example:8443`, `10.0.0.7`, `[2001:db8::7]`; `http://` before it
- * where the pattern has no encryption. Undefined for anything else: for `*` and `*.com` too, and for names with a dot at their end.
+ * Reads `vendor.example`, `*.vendor.example`, `files.vendor.example:8443`, `10.0.0.7`, `[2001:db8::7]`; a pattern
+ * without encryption begins with `http://`. Undefined for any other text, including `*`, `*.com` and names with a dot
+ * at the end.
  */
 export function parseHostPattern(text: string): HostPattern | undefined {
   const match = written.exec(text)
@@ -28,7 +29,7 @@ export function parseHostPattern(text: string): HostPattern | undefined {
   const host = plainHost(parsed)
   const isAddress = isIPv4(host) || isIPv6(host)
   const isBelow = star !== undefined
-  // An address must be in its usual form: 127.1 and 2130706433 are ways to hide one.
+  // An address must be in its usual form: 127.1 and 2130706433 hide one.
   if (isAddress && host !== name.toLowerCase().replace(/^\[|\]$/g, '')) return undefined
   if (isBelow && (isAddress || !host.includes('.'))) return undefined
   if (host === '' || host.endsWith('.') || host.startsWith('.') || port === '0') return undefined

@@ -5,8 +5,8 @@ export type Member = {
 }
 
 /**
- * Who is there now: members come and go in constant time, in no order. A `Set` in which members of one request's life
- * come and go keeps whole requests alive until a major collection, and a fifth of a request's time went there
+ * A set whose members are added and removed in constant time, in no order. A `Set` whose members change with each
+ * request keeps whole requests in memory until a major collection, which took a fifth of a request's time
  * (`docs/performance.md`).
  */
 export class IntrusiveSet<T extends Member> {

@@ -43,7 +43,8 @@ function isPublic6(groups: readonly number[]): boolean {
   const isMapped = groups.slice(0, 5).every(group => group === 0) && groups[5] === 0xffff
   const isTranslated = first === 0x64 && second === 0xff9b && groups.slice(2, 6).every(group => group === 0)
   if (isMapped || isTranslated) return isPublic4(last)
-  // 2000::/3 is all that is given out, without 2001::/23 (protocols), 2001:db8::/32, 2002::/16 (IPv4 inside) and 3fff::/20.
+  // 2000::/3 is the only allocated range; 2001::/23 (protocols), 2001:db8::/32, 2002::/16 (IPv4 inside) and 3fff::/20
+  // are not public.
   if (first < 0x2000 || first > 0x3fff || first === 0x2002) return false
   if (first === 0x2001) return second >= 0x200 && second !== 0xdb8
   return first !== 0x3fff || second > 0xfff

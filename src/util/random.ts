@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 
 /** Randomness is injected, so that tests control it. */
 export type Random = {
-  /** So many unpredictable bytes. */
+  /** Returns `size` unpredictable bytes. */
   bytes(size: number): Buffer
-  /** At least 0, less than 1; good enough for a choice, not for a secret. */
+  /** Returns a number from 0 to below 1: good enough for a choice, not for a secret. */
   unit(): number
 }
 

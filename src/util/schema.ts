@@ -4,8 +4,8 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
 export type Schema = Exclude<JSONSchema, boolean>
 
 /**
- * The value that a schema admits, after defaults are filled in; unknown where no particular schema is meant. `S` has no
- * constraint, because the compiler would work out what the schema of all schemas admits (minutes, then an error).
+ * The value that a schema admits, with defaults filled in; unknown without a particular schema. `S` has no constraint:
+ * with one, the compiler computes the values of the schema of all schemas for minutes, and then reports an error.
  */
 export type Admits<S> = Record<never, never> extends S ? unknown : S extends Schema ? FromSchema<S> : unknown
 

@@ -36,7 +36,7 @@ export function readAdminSecret(text: string): string | undefined {
   return readSecret(mark + text.slice(adminMark.length)) === undefined ? undefined : text
 }
 
-/** The text when it is a key that this gateway could have made, else undefined: then no store has to be read. */
+/** The text if this gateway could have created it as a key, else undefined: then no store has to be read. */
 export function readSecret(text: string): string | undefined {
   if (!secretPattern.test(text)) return undefined
   const end = mark.length + randomLength

@@ -1,9 +1,9 @@
-/** What a file is, and how its name should end. */
+/** The media type of a file, and the extension for its name. */
 export type Sniffed = { readonly type: string; readonly extension: string }
 
 const unknown: Sniffed = { type: 'application/octet-stream', extension: 'bin' }
 
-/** Magic bytes at a place, as latin1 text. */
+/** Magic bytes at an offset, as latin1 text. */
 const magics: readonly (readonly [at: number, magic: string, type: string, extension: string])[] = [
   [0, '\x89PNG\r\n\x1a\n', 'image/png', 'png'],
   [0, '\xff\xd8\xff', 'image/jpeg', 'jpg'],

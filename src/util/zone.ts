@@ -29,10 +29,13 @@ export function dateIn(zone: string, at: number): number {
   return date
 }
 
-/** When a date, named as `dateIn` does, begins in a zone: where clocks jump over midnight, with the first moment after it. */
+/**
+ * The first moment of a date, as `dateIn` returns it, in a zone; if clocks skip midnight, the first moment after the
+ * change.
+ */
 export function beginningOf(zone: string, date: number): number {
   if (zone === 'UTC') return date
-  // Every change of clocks is at a quarter of an hour, and none is by more than a day.
+  // Clocks change at a quarter of an hour, and never by more than a day.
   const guess = date - offsetAt(zone, date)
   let from = guess - 3 * 3_600_000
   while (localDate(zone, from) >= date) from -= quarterMs * 16

@@ -18,8 +18,8 @@ export function localZone(): string {
 }
 
 /**
- * The moment of a wall clock time: the first of two, and for a time that clocks skip, as if they had not been changed
- * yet.
+ * The moment of a wall clock time: the first one if the time occurs twice. A time that clocks skip has the offset
+ * before the change.
  */
 export function momentIn(zone: string, { year, month, day, hour = 0, minute = 0, second = 0 }: WallTime): number {
   const wanted = Date.UTC(year, month - 1, day, hour, minute, second)
@@ -28,7 +28,7 @@ export function momentIn(zone: string, { year, month, day, hour = 0, minute = 0,
   return moments.length > 0 ? Math.min(...moments) : (before ?? wanted)
 }
 
-/** The day of a moment. */
+/** The day of a moment in a zone. */
 export function dayIn(
   zone: string,
   at: number,

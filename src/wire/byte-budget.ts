@@ -39,7 +39,7 @@ export class ByteBudget {
   }
 }
 
-/** The part of a budget that one body has taken. The code that opens a claim frees it, whatever happens. */
+/** The part of a budget that one body has taken. The code that opens a claim frees it in every case. */
 export class ByteClaim {
   readonly #budget: ByteBudget
   readonly #max: number | undefined
@@ -68,7 +68,7 @@ export class ByteClaim {
     return true
   }
 
-  /** Gives all of it back. Idempotent. */
+  /** Frees all of it. Idempotent. */
   free(): void {
     this.hold(0)
   }

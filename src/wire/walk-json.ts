@@ -51,9 +51,9 @@ export type JsonVisitor = {
 }
 
 /**
- * Walks a JSON object as it passes, in pieces of any size, and reports every value with its path, whatever its depth
- * and however its name is escaped. Checks the grammar of RFC 8259 except for the content of strings, which
- * `Buffer.indexOf` skips: no other parser reads a different structure from a text that this one accepts.
+ * Walks a JSON object as it passes, in pieces of any size, and reports every value with its path, at any depth and with
+ * any escapes in its name. Checks the grammar of RFC 8259 except for the content of strings, which `Buffer.indexOf`
+ * skips: no other parser reads a different structure from a text that this one accepts.
  */
 export class JsonWalk {
   readonly #visitor: JsonVisitor

@@ -42,9 +42,9 @@ const tenths = [10, 9, 3] as const
 /** The exact sums count in ten-millionths of a micro-unit: a millionth for a token, a tenth for the multiplier. */
 const parts = 10_000_000n
 const origin = { file: 'gateway.yaml', line: 1, col: 1 }
-const asked = { kind: 'json' as const, json: scanObject(Buffer.from('{"model":"m","input":"a few words"}')) }
+const requestBody = { kind: 'json' as const, json: scanObject(Buffer.from('{"model":"m","input":"a few words"}')) }
 const targets = models.map(({ name, ...units }) => {
-  const some = someTarget({ model: name, body: asked })
+  const some = someTarget({ model: name, body: requestBody })
   const prices = new Map(Object.entries(units).map(([unit, micros]) => [unit, { micros, origin }]))
   return { ...some, model: { ...some.model, prices, free: false } }
 })

@@ -30,17 +30,17 @@ for (const name of wanted)
       env,
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    let told = ''
-    child.stdout.on('data', (chunk: Buffer) => (told += chunk.toString()))
+    let output = ''
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
     const [code] = (await once(child, 'close')) as [number | null]
-    const counts = /^# \{ (.*) \}$/m.exec(told)?.[1] ?? 'ended early'
+    const counts = /^# \{ (.*) \}$/m.exec(output)?.[1] ?? 'ended early'
     const seconds = Math.round((performance.now() - began) / 1000)
     process.stdout.write(`${name.padEnd(10)}${basename(file).padEnd(28)}${counts}, ${seconds} s\n`)
     // Prints the names of skipped parts, and the complete output of failed files.
-    for (const line of told.match(/^ *# .*left out.*$|^ *ok \d+ - .*# SKIP.*$/gim) ?? [])
+    for (const line of output.match(/^ *# .*left out.*$|^ *ok \d+ - .*# SKIP.*$/gim) ?? [])
       process.stdout.write(`  ${line.trim()}\n`)
     if (code === 0) continue
     failed++
-    process.stdout.write(told)
+    process.stdout.write(output)
   }
 process.exitCode = failed === 0 ? 0 : 1

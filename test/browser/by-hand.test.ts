@@ -211,13 +211,13 @@ t.test('on a narrow phone each row is a card with the names of its values', { sk
     t.strictSame(await lookAt(page), [], path)
     t.not(await cell.getAttribute('data-label'), null, path)
     // Firefox returns the attribute's name, Chromium its value.
-    const told = await page.evaluate(
+    const shown = await page.evaluate(
       `(at => ({
         label: getComputedStyle(at, '::before').content.replace('attr(data-label)', JSON.stringify(at.dataset.label)),
         shape: getComputedStyle(at).display,
       }))(document.querySelector('main .sheet tbody td'))`,
     )
-    t.match(told, { label: /^".+"$/, shape: 'grid' }, path)
+    t.match(shown, { label: /^".+"$/, shape: 'grid' }, path)
   }
   t.strictSame(faults, [])
 })

@@ -96,11 +96,11 @@ for (const language of ['en', 'zh'] as const)
       rows: readonly { readonly amount: string }[]
     }
     t.equal(rows.length, 1)
-    const told = (await page.locator('.figure.first .money').textContent()) ?? ''
+    const shownSum = (await page.locator('.figure.first .money').textContent()) ?? ''
     const all = (await browsing.admin.get('/api/logs?user=ada&tier=4K')).body as {
       records: readonly { readonly billing: { readonly amount: string } }[]
     }
-    t.equal(told, `${all.records[0]?.billing.amount} USD`, 'the sum is that of the charge')
+    t.equal(shownSum, `${all.records[0]?.billing.amount} USD`, 'the sum is that of the charge')
     t.equal(await reason.count(), 1, 'and one request alone, with its reason')
     t.equal(await clicksOf(page), 3)
 
@@ -208,9 +208,9 @@ t.test('the keyboard reaches possible savings with their evidence and price line
   await page.getByRole('heading', { name: 'Logs' }).waitFor()
   await page.locator('main table a[href*="/logs/req_"]').first().waitFor()
   t.equal(await page.locator('.sheet tbody tr').count(), 1, 'the requests that it is of')
-  const [, told] = /Spent([\d.]+) USD/.exec((await page.locator('.totals').textContent()) ?? '') ?? []
+  const [, shownTotal] = /Spent([\d.]+) USD/.exec((await page.locator('.totals').textContent()) ?? '') ?? []
   t.equal(
-    told,
+    shownTotal,
     await page
       .locator('.sheet tbody .money')
       .first()
@@ -232,8 +232,8 @@ t.test('two models are compared with two clicks, and are a filter with a third',
   const table = page.getByRole('table', { name: 'Costs by User' })
   await table.getByRole('checkbox', { name: 'Compare ada' }).click()
   await table.getByRole('checkbox', { name: 'Compare bob' }).click()
-  const told = page.locator('.picked')
-  await told.getByText(/costs [\d.]+ × the price of .+ per (image|request)/).waitFor()
+  const selection = page.locator('.picked')
+  await selection.getByText(/costs [\d.]+ × the price of .+ per (image|request)/).waitFor()
   t.equal(await table.locator('tr.total').count(), 1, 'with a total')
   const firsts = () => table.locator('tbody tr :is(th, td):first-child').allTextContents()
   const unsorted = await firsts()
@@ -246,7 +246,7 @@ t.test('two models are compared with two clicks, and are a filter with a third',
   await table.getByRole('button', { name: 'Spent' }).click()
   await table.locator('[aria-sort=descending]', { hasText: 'Spent' }).waitFor()
   t.strictSame(await firsts(), unsorted, 'the most expensive first')
-  await told.getByRole('link', { name: 'Filter by selection' }).click()
+  await selection.getByRole('link', { name: 'Filter by selection' }).click()
   await page.locator('.chip.used', { hasText: /ada, bob|bob, ada/ }).waitFor()
   await page.locator('.figure.first .money').waitFor()
   await page.locator('.token-kinds', { hasText: 'Input tokens' }).waitFor()

@@ -18,9 +18,9 @@ type Quote = { readonly expected: string | null; readonly at_most: string }
 /** Requests this many pictures of a size, and reads their expected cost from the playground. */
 async function readQuote(page: Page, admin: Visitor, size: string, n: number): Promise<Quote> {
   const { searchParams } = new URL(page.url())
-  const asked = { model: searchParams.get('model'), operation: searchParams.get('op'), size, n }
+  const query = { model: searchParams.get('model'), operation: searchParams.get('op'), size, n }
   // Sent again for the same request from here: not every browser exposes the requests of a page.
-  const { quote } = (await admin.post('/api/explain', asked)).body as { quote: Quote }
+  const { quote } = (await admin.post('/api/explain', query)).body as { quote: Quote }
   await page.locator('[name=size]').fill(size)
   await page.locator('[name=n]').fill(String(n))
   await page.locator('.notes[aria-busy=false] .quote', { hasText: quote.at_most }).waitFor()

@@ -17,8 +17,8 @@ t.test('the calculator works without a script, by keyboard alone', options, asyn
   const page = await openScriptless(t, browser, 'zh-CN')
   const complaints: string[] = []
   page.on('console', message => complaints.push(message.text()))
-  const asked: string[] = []
-  page.on('request', request => asked.push(new URL(request.url()).origin))
+  const origins: string[] = []
+  page.on('request', request => origins.push(new URL(request.url()).origin))
   await page.goto(`${url}/pricing`)
   await page.locator('[name=model]').selectOption('beta-imagine-image')
   await page.locator('[name=size]').fill('3840x2160')
@@ -33,5 +33,5 @@ t.test('the calculator works without a script, by keyboard alone', options, asyn
   await page.getByText('decided by the requested size').waitFor()
   t.match(await page.getByRole('status').textContent(), /0\.24 USD/, 'in the other language the answer is the same')
   t.strictSame(complaints, [])
-  t.strictSame([...new Set(asked)], [url])
+  t.strictSame([...new Set(origins)], [url])
 })

@@ -24,7 +24,7 @@ t.test(
     const [tooMany, failed, paid] = await logs()
     const back = await admin.post(`/api/logs/${paid?.id}/refund`, { reason: 'a gift' })
     t.match(back.body, { refund: { by: 'root', reason: 'a gift' } })
-    for (const [language, spent, said] of [
+    for (const [language, spent, text] of [
       ['en', 'at most 500000 in any 60 seconds', 'Upstream message'],
       ['zh', '在任意 60 秒内只允许 500000 个', '上游返回的信息'],
     ] as const) {
@@ -37,7 +37,7 @@ t.test(
       await page.goto(`${url}/console/logs/${tooMany?.id}`)
       await page.getByText(spent).waitFor()
       await page.goto(`${url}/console/logs/${failed?.id}`)
-      await page.getByText(said).waitFor()
+      await page.getByText(text).waitFor()
       await page.getByText('The engine is overloaded').waitFor()
       t.ok((await page.locator('.waterfall li').count()) > 3, `${language}: its time is drawn`)
       t.strictSame(await lookAt(page), [], `${language}: axe`)

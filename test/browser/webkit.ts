@@ -100,8 +100,8 @@ async function followMoney(t: Test, webkit: WebKit, admin: Visitor): Promise<voi
   await webkit.click(row)
   await webkit.until(`document.querySelector('dialog .line-text')`)
   t.equal(await webkit.evaluate(`document.querySelector('dialog .line-text').textContent.trim()`), record.billing.text)
-  const told = await webkit.evaluate<string>(`document.querySelector('dialog').textContent`)
-  for (const { why } of record.billing.lines) t.ok(told.includes(why), why)
+  const shownText = await webkit.evaluate<string>(`document.querySelector('dialog').textContent`)
+  for (const { why } of record.billing.lines) t.ok(shownText.includes(why), why)
   t.match(await webkit.evaluate('location.pathname'), record.id, 'and the request has an address of its own')
 }
 

@@ -38,8 +38,8 @@ try {
   const requests = await gateway.requests()
   const results = judge(calls, known)
   report(results, requests, skipped, broken)
-  const told = { ...results, requests, skipped, broken }
-  if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(told, null, 2)}\n`)
+  const summary = { ...results, requests, skipped, broken }
+  if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(summary, null, 2)}\n`)
   const isWrong = results.failed.some(({ fault }) => fault === 'ours') || results.outdated.length > 0
   if (isWrong || broken.length > 0) process.exitCode = 1
 } finally {

@@ -174,9 +174,9 @@ const questions: readonly Pick<CostQuery, 'by' | 'where'>[] = [
 async function compare(t: Test, storage: Storage, sold: readonly Sold[], stage: string): Promise<void> {
   for (const span of spans)
     for (const question of questions) {
-      const asked = { ...span, ...question }
-      const { rows } = await storage.journal.costs(asked)
-      t.same(inOrder(rows), count(sold, asked), caseName({ stage, bars: span.bars.length, ...question }))
+      const query = { ...span, ...question }
+      const { rows } = await storage.journal.costs(query)
+      t.same(inOrder(rows), count(sold, query), caseName({ stage, bars: span.bars.length, ...question }))
     }
 }
 
@@ -212,16 +212,16 @@ export async function attributionContract(t: Test, make: Harness): Promise<void>
   await t.test('the most expensive end users have rows of their own, and the others share one', async t => {
     const span = { since: from, until, bars: days }
     for (const where of [{}, { model: 'm2' }]) {
-      const asked = { ...span, by: 'end_user', where } as const
-      const all = count(sold, { ...asked, bars: [from] }).filter(({ what }) => what !== '')
+      const query = { ...span, by: 'end_user', where } as const
+      const all = count(sold, { ...query, bars: [from] }).filter(({ what }) => what !== '')
       const two = all
         .toSorted((a, b) => b.amount - a.amount)
         .slice(0, 2)
         .map(({ what }) => what as string)
       for (const apart of [2, two]) {
-        const { rows } = await storage.journal.costs({ ...asked, apart })
+        const { rows } = await storage.journal.costs({ ...query, apart })
         t.same(new Set(rows.map(({ what }) => what)), new Set([...two, null, '']), caseName({ where, apart }))
-        const own = count(sold, asked)
+        const own = count(sold, query)
         const sum = (some: readonly CostRow[]): number => some.reduce((total, { amount }) => total + amount, 0)
         t.equal(sum(rows), sum(own), 'nothing is counted twice')
         t.same(
@@ -295,22 +295,22 @@ export async function attributionContract(t: Test, make: Harness): Promise<void>
   })
 
   await t.test('an erased name occurs nowhere, and its costs stay under a pseudonym', async t => {
-    const asked = { since: from, until, bars: [from], by: null } as const
-    const [before] = (await storage.journal.costs({ ...asked, where: { end_user: 'zoë, Söhne & Co' } })).rows
+    const query = { since: from, until, bars: [from], by: null } as const
+    const [before] = (await storage.journal.costs({ ...query, where: { end_user: 'zoë, Söhne & Co' } })).rows
     t.ok(before && before.amount > 0)
     t.equal(await storage.labels.erase('end_user', 'zoë, Söhne & Co', 'admin'), true)
     t.equal(await storage.labels.erase('end_user', 'zoë, Söhne & Co', 'admin'), false, 'once')
-    t.same((await storage.journal.costs({ ...asked, where: { end_user: 'zoë, Söhne & Co' } })).rows, [])
-    const { rows } = await storage.journal.costs({ ...asked, by: 'end_user', where: {} })
+    t.same((await storage.journal.costs({ ...query, where: { end_user: 'zoë, Söhne & Co' } })).rows, [])
+    const { rows } = await storage.journal.costs({ ...query, by: 'end_user', where: {} })
     const pseudonym = rows.find(({ amount }) => amount === before?.amount)?.what ?? ''
     t.match(pseudonym, /^erased-/)
-    t.same((await storage.journal.costs({ ...asked, where: { end_user: pseudonym } })).rows, [before])
+    t.same((await storage.journal.costs({ ...query, where: { end_user: pseudonym } })).rows, [before])
     const [trail] = await storage.trail.list({ limit: 1 })
     t.match(trail, { action: 'label.erase', actor: 'admin' })
     t.equal(JSON.stringify(trail).includes('Söhne'), false)
     const fresh = await storage.labels.idOf({ kind: 'end_user', name: 'zoë, Söhne & Co', keyId: 'k', ...most })
     t.not(fresh, otherLabels.end_user, 'a name that returns is new')
-    t.same((await storage.journal.costs({ ...asked, where: { end_user: 'zoë, Söhne & Co' } })).rows, [])
+    t.same((await storage.journal.costs({ ...query, where: { end_user: 'zoë, Söhne & Co' } })).rows, [])
   })
 
   await t.test('names that no recent request used are forgotten', async t => {

@@ -231,14 +231,14 @@ export async function toldContract(t: Test, make: Harness, replicas: number): Pr
         await ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
       }),
     )
-    const told = await toldIn(first)
-    t.equal(new Set(told.map(text => text.replace(/ (?:spent|refused)$/, ''))).size, told.length, told.join('; '))
+    const events = await toldIn(first)
+    t.equal(new Set(events.map(text => text.replace(/ (?:spent|refused)$/, ''))).size, events.length, events.join('; '))
     const sums = await first.books.levels()
     for (const { kind, name, amount, per } of levels) {
       const spent = sums.find(one => one.kind === kind && one.name === name)?.spent[per] ?? 0
       for (const percent of thresholds)
         t.equal(
-          told.includes(`threshold ${kind} ${name} ${per} ${amount} at ${percent}`),
+          events.includes(`threshold ${kind} ${name} ${per} ${amount} at ${percent}`),
           spent * 100 >= amount * percent,
           `${kind} at ${percent} %, ${spent} of ${amount} are spent`,
         )

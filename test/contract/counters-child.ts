@@ -13,8 +13,8 @@ const counters = new RedisCounters({ url: process.argv[2] ?? '', clock: systemCl
 await counters.ready()
 
 async function run({ demands, times }: Job): Promise<number> {
-  const asked = Array.from({ length: times }, async () => counters.take(demands, 'refuse'))
-  return (await Promise.all(asked)).filter(({ ticket }) => ticket).length
+  const pending = Array.from({ length: times }, async () => counters.take(demands, 'refuse'))
+  return (await Promise.all(pending)).filter(({ ticket }) => ticket).length
 }
 
 process.on('message', (job: Job) => void run(job).then(admitted => process.send?.(admitted)))

@@ -120,19 +120,19 @@ export function countersContract(
     for (let i = 0; i < 100; i++) {
       const [requests, tokens] = [window(1 + Math.floor(random() * 5)), window(100)]
       let waitMs = 0
-      let asked: LimitRequest[] = []
+      let demands: LimitRequest[] = []
       while (waitMs === 0) {
-        asked = [requests, { ...tokens, amount: 1 + Math.floor(random() * 60) }]
-        const { ticket, standings } = await take(...asked)
+        demands = [requests, { ...tokens, amount: 1 + Math.floor(random() * 60) }]
+        const { ticket, standings } = await take(...demands)
         if (!ticket) waitMs = Math.max(...standings.map(status => status.waitMs))
         else clock.move(random() * 9_000)
       }
       if (!Number.isInteger(waitMs) || waitMs < 1 || waitMs > minute) t.fail(`${waitMs} is no wait`)
       const half = Math.floor(waitMs / 2)
       clock.move(half)
-      if ((await take(...asked)).ticket) t.fail(`admitted before ${waitMs} ms`)
+      if ((await take(...demands)).ticket) t.fail(`admitted before ${waitMs} ms`)
       clock.move(waitMs - half)
-      if ((await take(...asked)).ticket) admitted++
+      if ((await take(...demands)).ticket) admitted++
     }
     t.equal(admitted, 100)
   })

@@ -117,11 +117,11 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
   await t.test('events have the name until it is erased, and the account still verifies', async t => {
     const zoe = await idOf('zoe@example.com')
     await buy(heldBy(zoe, 100, [ofEndUser(zoe, 'ann smith', 100)]), 100)
-    const told = async () => {
+    const readNames = async () => {
       const { events } = await storage.events.page({ after: null, limit: 1_000, kinds: ['budget.exhausted'] })
       return events.filter(({ data }) => data['amount'] === '0.0001').map(({ data }) => [data['name'], data['user']])
     }
-    t.same((await told()).at(-1), ['zoe@example.com', 'ann smith'])
+    t.same((await readNames()).at(-1), ['zoe@example.com', 'ann smith'])
     const alerts = await storage.watch.alerts()
     t.notOk(
       alerts.events.some(({ data }) => data['level'] === 'end_user'),
@@ -129,7 +129,7 @@ export async function endUsersContract(t: Test, make: Harness): Promise<void> {
     )
     t.ok(await labels.erase('end_user', 'zoe@example.com', 'boss'))
     const erased = `erased-${zoe.slice(3)}`
-    t.same((await told()).at(-1), [erased, 'ann smith'])
+    t.same((await readNames()).at(-1), [erased, 'ann smith'])
     t.ok((await books.endUsers()).some(({ called }) => called === erased))
     for (const table of ['account', 'account_spell', 'event', 'charge', 'label', 'trail'])
       t.notMatch(JSON.stringify(await harness.read(`SELECT * FROM ${table}`)), 'zoe@', caseName({ table }))

@@ -236,7 +236,7 @@ async function live(
   const job = holdOf(key, 10, own)
   await ledger.hold(job)
   await ledger.line(job.facts.id, line(0, { price: 10 }))
-  const told = {
+  const jobFacts = {
     keyId: key.id,
     operation: 'image.generate',
     model: 'm',
@@ -244,7 +244,7 @@ async function live(
     n: 1,
     told: [{ id: rare.words }],
   }
-  await jobs.open({ ...told, id: job.facts.id, deadlineAt: at + day }, 'detached')
+  await jobs.open({ ...jobFacts, id: job.facts.id, deadlineAt: at + day }, 'detached')
   await jobs.end(job.facts.id, 'done', answer)
   await ledger.settle({ id: job.facts.id, delivery: 'confirmed', reason: null })
   const place = { upstream: 'alpha', vendorKey: null, model: 'm', parent: null, requestId: rare.requestId, bytes: 1 }
@@ -302,8 +302,8 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     t.same(await users.topUp(pseudonym, 1, null, 'boss'), undefined)
     await t.rejects(Promise.resolve(keys.create(newKey({ user: pseudonym }))), { code: 'user_unknown' })
     t.notOk((await users.list()).some(({ name }) => name === pseudonym))
-    const told = (await trail.list({ limit: 200 })).filter(({ action }) => action === 'user.erase')
-    t.match(told, [{ actor: 'boss', subject: pseudonym }])
+    const actions = (await trail.list({ limit: 200 })).filter(({ action }) => action === 'user.erase')
+    t.match(actions, [{ actor: 'boss', subject: pseudonym }])
     t.match((await events.after(0, 1_000)).at(-1), { kind: 'user.erased', data: { user: pseudonym, by: 'boss' } })
 
     // Totals cover the remaining rows: the pseudonym has all of them, and an empty log has none.
@@ -414,8 +414,8 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     )
     const role = left.find(({ action, subject }) => action === 'user.create' && subject === 'boss')
     t.match(role, { after: { role: 'admin' } })
-    const told = (await events.after(0, 1_000)).filter(({ kind }) => kind === 'budget.exhausted')
-    t.match(told, [{ data: { level: 'group', name, user: pseudonym, per: name } }])
+    const exhausted = (await events.after(0, 1_000)).filter(({ kind }) => kind === 'budget.exhausted')
+    t.match(exhausted, [{ data: { level: 'group', name, user: pseudonym, per: name } }])
     t.same(await harness.read(`SELECT value FROM meta WHERE name = 'erasing'`), [{ value: 0 }])
   })
 

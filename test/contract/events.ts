@@ -64,9 +64,9 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     await keys.revoke(key.id, 'bob')
     await users.change('ada', { status: 'disabled' }, 'bob')
     await users.setPassword('ada', 'argon2-next', 'ada')
-    const told = await events.after(0, 20)
+    const listed = await events.after(0, 20)
     const whose = { key_id: key.id, user: 'ada' }
-    t.match(told.slice(1), [
+    t.match(listed.slice(1), [
       { kind: 'key.created', data: { ...whose, action: 'key.create', by: 'bob' } },
       { kind: 'key.changed', data: { ...whose, action: 'key.change', by: 'bob', changed: ['name', 'budget'] } },
       { kind: 'key.changed', data: { ...whose, action: 'key.rotate', by: 'ada' } },
@@ -74,9 +74,9 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
       { kind: 'user.changed', data: { user: 'ada', by: 'bob', changed: ['status'] } },
       { kind: 'user.changed', data: { user: 'ada', action: 'user.password', changed: [] } },
     ])
-    t.match(told[0], { kind: 'user.created', data: { user: 'ada', by: 'bob' } })
-    t.equal(told.length, 7, 'a change without an effect sends no event')
-    t.notMatch(JSON.stringify(told), /argon2|sk-…|first|next/)
+    t.match(listed[0], { kind: 'user.created', data: { user: 'ada', by: 'bob' } })
+    t.equal(listed.length, 7, 'a change without an effect sends no event')
+    t.notMatch(JSON.stringify(listed), /argon2|sk-…|first|next/)
   })
 
   await t.test('every charge has one event with its amount, and nothing else has one', async t => {
@@ -187,15 +187,15 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
       await events.add({ kind: 'config.applied', data: { revision: 'b' } })
       const page = await events.page({ after: from, limit: 10 })
       t.match(page.events, [{ data: { revision: 'b' } }])
-      const told = { webhook: 'finance', from, through: page.next, arrived: [], retries: [], isBack: false }
+      const delivery = { webhook: 'finance', from, through: page.next, arrived: [], retries: [], isBack: false }
       if (!harness.url.startsWith('sqlite:')) {
-        const beside = await harness.open('gateway', clock)
-        t.equal(await beside.events.webhooks.claim('finance'), null, 'another process sends it')
-        t.equal(await beside.events.webhooks.keep(told), false)
-        await beside.close()
+        const other = await harness.open('gateway', clock)
+        t.equal(await other.events.webhooks.claim('finance'), null, 'another process sends it')
+        t.equal(await other.events.webhooks.keep(delivery), false)
+        await other.close()
       }
-      t.equal(await events.webhooks.keep(told), true)
-      t.equal(await events.webhooks.keep(told), false, 'its position was changed')
+      t.equal(await events.webhooks.keep(delivery), true)
+      t.equal(await events.webhooks.keep(delivery), false, 'its position was changed')
       await storage.close()
       const next = await harness.open('gateway', clock)
       t.same(await next.events.webhooks.claim('finance'), { through: page.next })
@@ -214,14 +214,14 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     const [one, two] = some.map(({ id }) => id) as [string, string]
     const retry = { event: one, tries: 1, nextAt: start + 5_000, why: 'status 500' }
     const gone = { event: two, tries: 10, nextAt: null, why: 'no answer' }
-    const told = { webhook: 'finance', from, through: next, arrived: [], retries: [retry, gone], isBack: false }
-    t.equal(await webhooks.keep(told), true)
+    const delivery = { webhook: 'finance', from, through: next, arrived: [], retries: [retry, gone], isBack: false }
+    t.equal(await webhooks.keep(delivery), true)
     t.same(await webhooks.due('finance', 10), { through: next, due: [], waiting: 1 })
     t.same(await webhooks.list(), [{ webhook: 'finance', through: next, waiting: 1, givenUp: 1 }])
     clock.set(start + 5_000)
     t.same(await webhooks.due('finance', 10), { through: next, due: [retry], waiting: 1 })
     clock.set(start)
-    t.equal(await webhooks.keep({ ...told, from: next, retries: [], isBack: true }), true)
+    t.equal(await webhooks.keep({ ...delivery, from: next, retries: [], isBack: true }), true)
     t.same((await webhooks.due('finance', 10)).due.length, 1, 'the receiver is back')
     t.equal(await webhooks.again('finance', { id: two }), true)
     t.same(
@@ -231,10 +231,14 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
         [two, 0],
       ],
     )
-    t.equal(await webhooks.keep({ ...told, from: next, retries: [], arrived: [one, two] }), true)
+    t.equal(await webhooks.keep({ ...delivery, from: next, retries: [], arrived: [one, two] }), true)
     t.same(await webhooks.due('finance', 10), { through: next, due: [], waiting: 0 })
     t.equal(await webhooks.again('finance', { after: from }), true)
-    t.equal(await webhooks.keep({ ...told, from: next, retries: [] }), false, 'it is sent from an earlier position on')
+    t.equal(
+      await webhooks.keep({ ...delivery, from: next, retries: [] }),
+      false,
+      'it is sent from an earlier position on',
+    )
     t.same(await webhooks.claim('finance'), { through: from })
     t.equal(await webhooks.again('nobody', { id: one }), false)
   })
@@ -255,8 +259,8 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     await events.prune(until, 100, ['finance'])
     t.equal(await left(), 2, 'the receiver got nothing')
     const retries = [{ event: some[1]?.id ?? '', tries: 1, nextAt: start, why: '' }]
-    const told = { webhook: 'finance', from, through: next, arrived: [], retries, isBack: false }
-    t.equal(await webhooks.keep(told), true)
+    const delivery = { webhook: 'finance', from, through: next, arrived: [], retries, isBack: false }
+    t.equal(await webhooks.keep(delivery), true)
     await events.prune(until, 100, ['finance'])
     t.equal(await left(), 2, 'one waits for a retry')
     t.equal(
@@ -264,7 +268,7 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
       false,
       'what came before',
     )
-    t.equal(await webhooks.keep({ ...told, from: next, retries: [], arrived: [some[1]?.id ?? ''] }), true)
+    t.equal(await webhooks.keep({ ...delivery, from: next, retries: [], arrived: [some[1]?.id ?? ''] }), true)
     t.equal(await events.prune(until, 100, ['finance']), 1)
     t.equal(await left(), 1)
     await events.prune(start + 2 * minute, 1, [])

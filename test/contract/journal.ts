@@ -232,12 +232,15 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
         outputTokens: sum(row => row.outputTokens),
       })
       const durations = own.map(({ row }) => row.durationMs).toSorted((a, b) => a - b)
-      for (const [share, told] of [
+      for (const [share, approximate] of [
         [0.5, summary.p50Ms],
         [0.95, summary.p95Ms],
       ] as const) {
         const exact = durations[Math.ceil(durations.length * share) - 1] ?? null
-        t.ok(told === exact || (exact !== null && told !== null && told >= exact && told <= exact * 1.1 + 1))
+        t.ok(
+          approximate === exact ||
+            (exact !== null && approximate !== null && approximate >= exact && approximate <= exact * 1.1 + 1),
+        )
       }
       const spent = countBy(own, ({ row, charge, lines }) =>
         charge?.state === 'settled' ? [[currencyOf(row), sumOf(lines)]] : [],
@@ -259,7 +262,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
 
   await t.test('usage by day, key and model is the sum of its charges, with refunds', async t => {
     for (const match of [{}, { user: 'ada' }, { keyId: owners[0]?.id ?? '' }]) {
-      const told = await journal.usage({ since: from, until: from + days * day, ...match })
+      const rows = await journal.usage({ since: from, until: from + days * day, ...match })
       const own = written.filter(
         ({ row, charge }) =>
           charge?.state === 'settled' &&
@@ -269,9 +272,9 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
       const name = (row: LogRow) =>
         [new Date(row.time).toISOString().slice(0, 10), row.user, row.keyId, row.model, currencyOf(row)].join(' ')
       const count = (of: (one: Written) => number) => countBy(own, one => [[name(one.row), of(one)]])
-      const same = (of: (row: (typeof told)[number]) => number, wanted: readonly (readonly [string, number])[]) =>
+      const same = (of: (row: (typeof rows)[number]) => number, wanted: readonly (readonly [string, number])[]) =>
         t.same(
-          told
+          rows
             .map(row => [[row.day, row.user, row.keyId, row.model, row.currency].join(' '), of(row)] as const)
             .toSorted(([a], [b]) => (a < b ? -1 : 1)),
           wanted,
@@ -301,8 +304,8 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
         count(({ row }) => refunded.get(row.id) ?? 0),
       )
       t.same(
-        told.map(row => row.day),
-        told.map(row => row.day).toSorted(),
+        rows.map(row => row.day),
+        rows.map(row => row.day).toSorted(),
         'oldest first',
       )
     }

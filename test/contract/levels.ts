@@ -74,7 +74,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
 
   await t.test('names the level that cannot cover a hold, and holds nothing at the others', async t => {
     const { name, key, facts } = await somebody(storage, { budget: 1_000 })
-    const told = (level: string, availableMicros: number) => ({
+    const refusal = (level: string, availableMicros: number) => ({
       kind: 'overdrawn',
       level,
       availableMicros,
@@ -82,9 +82,9 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
       renewsAt: null,
     })
     const ask = (...levels: readonly Level[]) => ledger.hold(heldBy(key, 600, facts, levels))
-    t.same(await ask(user(name, 599), group(facts.group, 5_000)), told('user', 599))
-    t.same(await ask(user(name, 5_000), group(facts.group, 300)), told('group', 300))
-    t.same(await ledger.hold(heldBy(key, 1_001, facts, [user(name, 9_000)])), told('key', 1_000))
+    t.same(await ask(user(name, 599), group(facts.group, 5_000)), refusal('user', 599))
+    t.same(await ask(user(name, 5_000), group(facts.group, 300)), refusal('group', 300))
+    t.same(await ledger.hold(heldBy(key, 1_001, facts, [user(name, 9_000)])), refusal('key', 1_000))
     t.match(await storage.keys.find(key.id), { held: 0 })
     t.same(await accountOf(harness, 'user', name), { spent: 0, held: 0 })
     t.same(await accountOf(harness, 'group', facts.group), { spent: 0, held: 0 })

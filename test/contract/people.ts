@@ -159,7 +159,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
   await t.test('[9.7] changes since a revision are named, unless there are too many', async t => {
     const [one, two] = [await keys.create(newKey()), await keys.create(newKey())]
     const [before, own] = [await keys.revision(), keys.ownChanges()]
-    const told = async () => [await keys.changesSince(before), keys.ownChangesSince(own)]
+    const readChanges = async () => [await keys.changesSince(before), keys.ownChangesSince(own)]
     const changed = (ids: readonly string[], names: readonly string[] = []) => {
       const changes = { keys: new Set(ids), users: new Set(names) }
       return [changes, changes]
@@ -167,10 +167,10 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.same(keys.ownChangesSince(own), { keys: new Set(), users: new Set() })
     await keys.change(two.id, { budget: 7 }, by)
     await keys.rotate(two.id, { hash: 'changes', hint: 'x', overlapMs: 1 }, by)
-    t.same(await told(), changed([two.id]))
+    t.same(await readChanges(), changed([two.id]))
     await users.change('local', { group: 'partner' }, by)
     await keys.revoke(one.id, by)
-    t.same(await told(), changed([one.id, two.id], ['local']))
+    t.same(await readChanges(), changed([one.id, two.id], ['local']))
     await users.change('local', { group: 'default' }, by)
     t.same(await keys.changesSince((await keys.revision()) - 1), { keys: new Set(), users: new Set(['local']) })
     t.equal(await keys.changesSince((await keys.revision()) + 1), undefined, 'a copy from before was put back')
@@ -334,14 +334,14 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
   })
 
   await t.test('a sign-in at an issuer completes once, in time, and with a bound on open ones', async t => {
-    const told = '{"nonce":"n"}'
-    const trip = (hash: string) => ({ hash, state: told, expiresAt: clock.now() + 600_000 })
+    const stateText = '{"nonce":"n"}'
+    const trip = (hash: string) => ({ hash, state: stateText, expiresAt: clock.now() + 600_000 })
     await signIn.saveLogin(trip('a'))
     t.equal(await signIn.takeLogin('b'), undefined)
     const arrived = await Promise.all(Array.from({ length: 20 }, async () => signIn.takeLogin('a')))
     t.same(
       arrived.filter(one => one !== undefined),
-      [told],
+      [stateText],
       'of 20 at once one',
     )
     await signIn.saveLogin({ ...trip('late'), expiresAt: clock.now() })
@@ -351,11 +351,11 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await harness.edit(`INSERT INTO sign_in_trip (hash, told, expires_at)
       SELECT 'of ' || value, '{}', ${clock.now() + 1} FROM (${numbers(10_000)}) AS many`)
     await signIn.saveLogin(trip('c'))
-    t.equal(await signIn.takeLogin('c'), told, 'open sign-ins of others block nobody')
+    t.equal(await signIn.takeLogin('c'), stateText, 'open sign-ins of others block nobody')
     await signIn.saveLogin(trip('d'))
     await harness.edit(`UPDATE sign_in_trip SET expires_at = 1 WHERE hash <> 'd'`)
     await signIn.saveLogin(trip('e'))
-    t.equal(await signIn.takeLogin('d'), told)
+    t.equal(await signIn.takeLogin('d'), stateText)
     t.equal(await signIn.takeLogin('of 9'), undefined, 'abandoned sign-ins are forgotten')
   })
 

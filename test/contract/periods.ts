@@ -288,10 +288,10 @@ export async function softContract(t: Test, make: Harness): Promise<void> {
       clock.set(clock.now() + hour)
     }
     const { events } = await storage.watch.alerts()
-    const told = events
+    const notices = events
       .filter(one => one.kind.startsWith('budget.'))
       .map(({ kind, data: { level, percent } }) => `${kind} ${level as string} ${percent as number}`)
-    t.same(told.sort(), [
+    t.same(notices.sort(), [
       'budget.threshold key 100',
       'budget.threshold key 80',
       'budget.threshold user 100',

@@ -85,8 +85,8 @@ export async function refundsContract(t: Test, make: Harness): Promise<void> {
       if (!charge) throw new Error(`${id} is not there`)
       const { rule, lines } = charge
       const dearer = lines.map(one => ({ ...one, price: one.price + 1 }))
-      const asked = { charge, rule, lines: dearer, configRevision: 'next', by: 'ada', reason: 'dearer' }
-      t.equal(await books.reprice(asked), false, caseName({ isText }))
+      const change = { charge, rule, lines: dearer, configRevision: 'next', by: 'ada', reason: 'dearer' }
+      t.equal(await books.reprice(change), false, caseName({ isText }))
       t.same(await ledger.find(id), charge, caseName({ isText }))
     }
     t.equal(await spentOf(), 140)
@@ -171,8 +171,8 @@ export async function refundsContract(t: Test, make: Harness): Promise<void> {
       for (const amount of [40, 20]) await books.refund(id, 'ada', 'x', { amount })
       t.same((await books.verify()).problems, [], table)
       await harness.tamper(`UPDATE ${table} SET amount = amount + 41 WHERE kind = 'refund' AND nth = 1`)
-      const told = (await books.verify()).problems.join('\n')
-      t.match(told, /its refund entries are of 101, its amount is 100/, table)
+      const problems = (await books.verify()).problems.join('\n')
+      t.match(problems, /its refund entries are of 101, its amount is 100/, table)
       await harness.tamper(`UPDATE ${table} SET nth = 7 WHERE kind = 'refund' AND nth = 1`)
       t.match((await books.verify()).problems.join('\n'), /its refund entries are numbered 0, 7/, table)
     }

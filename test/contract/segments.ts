@@ -250,7 +250,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
         /charge req_01kabcdefg0000000000: is gone, but has a row in reversal/,
       ],
     ]
-    for (const [name, sql, told] of frauds)
+    for (const [name, sql, problem] of frauds)
       await t.test(name, async t => {
         const { harness, storage, key, books } = await start(t)
         await post(storage, key, 2)
@@ -260,7 +260,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
         await post(storage, key, 1)
         t.same(await problemsOf(storage), [])
         await harness.tamper(sql(id))
-        t.match((await problemsOf(storage)).join('\n'), new RegExp(told, 'm'))
+        t.match((await problemsOf(storage)).join('\n'), new RegExp(problem, 'm'))
       })
   })
 

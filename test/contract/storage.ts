@@ -621,8 +621,8 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       const { ledger, keys } = shared
       const poor = await keys.create(newKey({ budget: 100 }))
       await ledger.hold(holdOf(poor, 60))
-      const told = { kind: 'overdrawn', level: 'key', availableMicros: 40, heldMicros: 60, renewsAt: null }
-      t.same(await ledger.hold(holdOf(poor, 41)), told)
+      const refusal = { kind: 'overdrawn', level: 'key', availableMicros: 40, heldMicros: 60, renewsAt: null }
+      t.same(await ledger.hold(holdOf(poor, 41)), refusal)
       t.same(await ledger.hold(holdOf(poor, 40)), { kind: 'held' })
     })
 

@@ -77,12 +77,12 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     const bound = { budget, others: [{ name: 'second', hash: 'def' }] }
     const spend = (amount: number, ms = at) =>
       keys.spend({ upstream: 'three', key: 'first', amount, at: ms, ...(amount > 1 && { bound }) })
-    const told = async () => (await events.after(0, 50)).map(({ kind, data }) => [kind, data['spent'] ?? null])
+    const readEvents = async () => (await events.after(0, 50)).map(({ kind, data }) => [kind, data['spent'] ?? null])
     await spend(999_999)
-    t.same(await told(), [])
+    t.same(await readEvents(), [])
     await Promise.all([spend(300_000), spend(300_000), spend(1)])
     const [first] = await events.after(0, 50)
-    t.equal((await told()).length, 1, 'whoever reaches it')
+    t.equal((await readEvents()).length, 1, 'whoever reaches it')
     t.match(first, {
       kind: 'upstream.key_exhausted',
       data: { upstream: 'three', key: 'first', amount: '1.00', per: 'day', renews: '2026-12-01T00:00:00.000Z' },
@@ -90,7 +90,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     await keys.put({ ...status, upstream: 'three', key: 'second', hash: 'def' })
     await spend(1_000_000, at + day)
     t.same(
-      (await told()).slice(1).map(([kind]) => kind),
+      (await readEvents()).slice(1).map(([kind]) => kind),
       ['upstream.key_suspended', 'upstream.key_exhausted', 'upstream.exhausted'],
       'another day, and nobody is left',
     )
@@ -122,8 +122,8 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
       ['what is left', one => [one.suspend('second', 'def'), one.spend(999_999)]],
     ] as readonly (readonly [string, (one: ReturnType<typeof of>) => readonly Promise<void>[]])[]) {
       await Promise.all(go(of(name)))
-      const told = (await events.after(0, 100)).filter(({ kind }) => kind === 'upstream.exhausted')
-      const own = told.filter(({ data }) => data['upstream'] === name)
+      const exhausted = (await events.after(0, 100)).filter(({ kind }) => kind === 'upstream.exhausted')
+      const own = exhausted.filter(({ data }) => data['upstream'] === name)
       t.equal(own.length, name === 'what is left' ? 0 : 1, name)
       t.equal(own[0]?.data['keys'] ?? 2, 2, name)
     }
@@ -159,8 +159,12 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
       { action: 'upstream_key.suspend', before: { why: '401 invalid_api_key' }, after: { why: 'again' } },
       { actor: 'ada', action: 'upstream_key.suspend', after: { why: 'over its bill' }, reason: 'over its bill' },
     ])
-    const told = (await events.after(0, 50)).map(({ kind, data }) => [kind, data['by'] ?? null, data['reason'] ?? null])
-    t.same(told, [
+    const facts = (await events.after(0, 50)).map(({ kind, data }) => [
+      kind,
+      data['by'] ?? null,
+      data['reason'] ?? null,
+    ])
+    t.same(facts, [
       ['upstream.key_suspended', null, 'invalid'],
       ['upstream.key_suspended', 'ada', 'operator'],
       ['upstream.key_suspended', null, 'invalid'],

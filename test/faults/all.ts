@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 // `npm run test:faults [-- --only D6,O1 --kills 5 …]`: runs the long versions of the suite's short batteries, one after
-// the other, each in a process of its own and in limited time. One table to standard output; a broken promise, or a run
-// that did not end, is exit 1.
+// the other, each in its own process and with a time limit. Prints one table to standard output. Exit 1 for a broken
+// promise, or a run that did not end.
 
 const counts: { readonly [name: string]: { readonly default: string; readonly says: string } } = {
   kills: { default: '50', says: 'kill -9 of one of three gateways on PostgreSQL' },
@@ -116,23 +116,23 @@ async function run({ ids, file, args = [], env = {} }: Case): Promise<void> {
     isLate = true
     stop()
   }, minutes * 60_000)
-  const [said, complained, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  const [output, complained, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   clearTimeout(timer)
   process.off('SIGINT', stop).off('SIGTERM', stop)
   const verdict = isLate ? 'TOO LONG' : code === 0 ? 'ok' : 'MISSED'
   if (verdict !== 'ok') process.exitCode = 1
   const seconds = `${Math.round((performance.now() - began) / 1_000)} s`
-  process.stdout.write(`${ids.join(' ').padEnd(38)} ${verdict.padEnd(8)} ${seconds.padStart(6)}  ${figureOf(said)}\n`)
+  process.stdout.write(`${ids.join(' ').padEnd(38)} ${verdict.padEnd(8)} ${seconds.padStart(6)}  ${figureOf(output)}\n`)
   if (verdict !== 'MISSED') return
-  const told = [...said.split('\n').filter(tells).slice(0, 40), ...complained.trim().split('\n').slice(-10)]
-  process.stdout.write(`${told.join('\n')}\n`)
+  const shown = [...output.split('\n').filter(tells).slice(0, 40), ...complained.trim().split('\n').slice(-10)]
+  process.stdout.write(`${shown.join('\n')}\n`)
 }
 
 /** For a script, its measurements; for a test file, the number of assertions that passed. */
-function figureOf(said: string): string {
-  const [tap] = /^# \{ total.*\}$/m.exec(said) ?? []
+function figureOf(output: string): string {
+  const [tap] = /^# \{ total.*\}$/m.exec(output) ?? []
   if (tap !== undefined) return tap.slice(2)
-  const rows = said.trim().startsWith('{\n') ? [said] : said.split('\n').filter(line => line.startsWith('{'))
+  const rows = output.trim().startsWith('{\n') ? [output] : output.split('\n').filter(line => line.startsWith('{'))
   return rows.map(row => brief(JSON.parse(row) as { readonly [name: string]: unknown })).join(' | ')
 }
 

@@ -189,10 +189,10 @@ async function runBudgetCrashes(
     limit: 10_000,
     kinds: ['budget.threshold', 'budget.exhausted'],
   })
-  const told = events.map(({ kind, data: { level, name, per, renews, percent } }) =>
+  const notices = events.map(({ kind, data: { level, name, per, renews, percent } }) =>
     JSON.stringify([kind, level, name, per, renews, percent]),
   )
-  if (new Set(told).size !== told.length) violations.push('something was told of a budget twice')
+  if (new Set(notices).size !== notices.length) violations.push('something was told of a budget twice')
   await last.close()
   if (givenAway + phantom > 0) violations.push(`${givenAway} given away, ${phantom} phantom`)
   violations.push(...held.map(({ kind, name }) => `${String(kind)} ${String(name)} still holds money`))
@@ -205,7 +205,7 @@ async function runBudgetCrashes(
     givenAway,
     phantom,
     stuckHolds: held.length,
-    told: told.length,
+    told: notices.length,
     violations,
     seconds: Math.round((performance.now() - began) / 1_000),
   }

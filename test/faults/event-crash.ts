@@ -328,18 +328,18 @@ async function waitForAll(
   let [known, since] = [0, performance.now()]
   let left: ReadonlySet<string> = new Set()
   for (;;) {
-    const told = new Set(taken.map(({ body }) => nameOf(body)))
-    left = left.difference(told)
+    const delivered = new Set(taken.map(({ body }) => nameOf(body)))
+    left = left.difference(delivered)
     // The complete ledger is read again only when no earlier event is missing.
-    if (left.size === 0) left = (await readHappened(storage)).difference(told)
+    if (left.size === 0) left = (await readHappened(storage)).difference(delivered)
     if (left.size === 0) return
     const waiting = (await storage.events.webhooks.list()).some(webhook => webhook.waiting > 0)
     if (performance.now() - since > (waiting ? restMs.someWait : restMs.nothingWaits)) return
-    if (told.size > known) {
-      say({ told: told.size, left: left.size })
+    if (delivered.size > known) {
+      say({ told: delivered.size, left: left.size })
       since = performance.now()
     }
-    known = told.size
+    known = delivered.size
     await sleep(500)
   }
 }

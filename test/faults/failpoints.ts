@@ -1,8 +1,8 @@
 import type { Ledger, Stage } from '../../src/domain/index.ts'
 import { definePlugin } from '../../src/plugin-api/index.ts'
 
-// Named in a configuration's pipeline, in the process that is to die. It comes before the billing plugin: its
-// onForward runs before that plugin's, its onReply and its stage after.
+// For the pipeline of a process that is to die. Place it before the billing plugin: its onForward runs before that
+// plugin's, its onReply and its stage after.
 
 /**
  * The points at which the process kills itself with SIGKILL: nothing is flushed, and no connection is closed properly.

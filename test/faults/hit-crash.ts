@@ -93,14 +93,14 @@ export async function runHitCrashes(options: {
       await Promise.all(Array.from({ length: clients }, work))
     }
     const ask = async (life: Life, key: string): Promise<void> => {
-      const asked: Asked = { key, life, sentAt: performance.now(), id: '', isHit: false, wholeAt: undefined }
-      all.push(asked)
+      const request: Asked = { key, life, sentAt: performance.now(), id: '', isHit: false, wholeAt: undefined }
+      all.push(request)
       const content = `a boat ${Math.floor(random() * prompts)}`
       const body = { model, messages: [{ role: 'user', content }] }
       const { status, whole, id, headers, text } = await askOnce(life.url, body, { key, path: '/v1/chat/completions' })
-      asked.id = id
-      asked.isHit = headers['x-tollgate-cache'] === 'hit'
-      if (whole && status === 200) asked.wholeAt = performance.now()
+      request.id = id
+      request.isHit = headers['x-tollgate-cache'] === 'hit'
+      if (whole && status === 200) request.wholeAt = performance.now()
       else if (status !== undefined && status !== 200) violations.push(`${id}: ${status} ${text}`)
       else if (life.killedAt === undefined) violations.push(`${id} was cut although no gateway was killed`)
     }

@@ -121,8 +121,8 @@ function whyReviewed(
 
 /** A job must end as the vendor reports. */
 function judgeJob(job: Row, charge: Row, billed: ReadonlySet<string>, works: ReadonlyMap<string, Work>): string[] {
-  const told = JSON.parse(String(job['told'])) as readonly { id: string }[]
-  const own = told.flatMap(({ id }) => works.get(id) ?? [])
+  const reported = JSON.parse(String(job['told'])) as readonly { id: string }[]
+  const own = reported.flatMap(({ id }) => works.get(id) ?? [])
   const made = own.filter(work => work.fate === 'done').flatMap(work => work.marks)
   const [state, paid] = [String(job['state']), String(charge['state'])]
   const isLate = own.some(work => work.doneAt > Number(job['deadline_at']))

@@ -19,9 +19,7 @@ export type JobVendor = {
 const pieceBytes = 16_000
 const sizes = [100, 2_500, 12_000, 40_000]
 
-/**
- * A vendor of jobs, of jobs with a second step, of links and of direct pictures, whose record survives every gateway.
- */
+/** A vendor of jobs, of jobs with a second step, of links and of direct pictures. Its record survives every gateway. */
 export async function openJobVendor(orders: readonly JobOrder[], random: () => number): Promise<JobVendor> {
   const works = new Map<string, Work>()
   const filler = Buffer.alloc(64 * 1024, 0x5a)

@@ -73,8 +73,8 @@ function readChargeBatch(body: string, refunded: ReadonlyMap<string, number>): r
     if (!Array.isArray(item)) return []
     const [id, payerAt, termsAt, , ...counted] = item as [string, number, number, number, ...number[]]
     const { key_id: key, user_name: user, group_name: group } = items[payerAt] as Payer
-    const { quality, lines: told } = items[termsAt] as Terms
-    const lines = told.map(([tier, , flags], at) => ({
+    const { quality, lines: storedLines } = items[termsAt] as Terms
+    const lines = storedLines.map(([tier, , flags], at) => ({
       tier,
       price: counted[2 * at] as number,
       quantity: counted[2 * at + 1] as number,

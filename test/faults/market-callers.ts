@@ -13,7 +13,7 @@ import {
   wasKilled,
 } from './market-orders.ts'
 
-/** Expected answers of a running gateway: results, refusals, and faults of the vendor. */
+/** Answers that a running gateway may send: results, refusals, and faults of the vendor. */
 const expected = /^(?:200|202|400 |402 |429 |500 |502 upstream_|503 (?:storage_unavailable|counters_unavailable)|409 )/
 
 type Callers = {
@@ -133,14 +133,14 @@ function pathOf(kind: Kind): string {
 
 function bodyOf(order: MarketOrder): object {
   const { number, images: n, kind, isStream: stream } = order
-  const told = stream ? { stream } : {}
+  const streamField = stream ? { stream } : {}
   if (kind === 'chat') {
     const content = `${number} ${'x'.repeat(textBytes)}`
-    return { model: 'market-chat', max_tokens: outputMost, messages: [{ role: 'user', content }], ...told }
+    return { model: 'market-chat', max_tokens: outputMost, messages: [{ role: 'user', content }], ...streamField }
   }
-  const asked = { prompt: String(number), quality: String(number), n, ...told }
-  if (kind === 'links') return { model: 'beta-imagine-image', size: sizeOf(order), ...asked }
-  return { model: kind === 'job' ? 'polled-1' : 'alpha-image-2', ...asked }
+  const fields = { prompt: String(number), quality: String(number), n, ...streamField }
+  if (kind === 'links') return { model: 'beta-imagine-image', size: sizeOf(order), ...fields }
+  return { model: kind === 'job' ? 'polled-1' : 'alpha-image-2', ...fields }
 }
 
 function marksOf({ kind }: MarketOrder, text: string): readonly string[] {

@@ -263,20 +263,20 @@ function watchLevels(
   }
 }
 
-/** However many gateways there are, the vendor receives at most the limit of all of them together. */
+/** With any number of gateways, the vendor receives at most the limit of all of them together. */
 function judgeLimits(orders: readonly MarketOrder[], loadMs: number, counted: Counted): readonly string[] {
   // With counters in memory each process counts alone, and a killed one has lost its counts.
   if (counted === 'memory') return []
   const windows = Math.floor(loadMs / 60_000) + 1
   const own = orders.filter(({ payer }) => payer.group === rpm.group)
-  const asked = (some: readonly MarketOrder[]): number => some.reduce((sum, one) => sum + one.asked, 0)
+  const countCalls = (some: readonly MarketOrder[]): number => some.reduce((sum, one) => sum + one.asked, 0)
   const faults: string[] = []
   const judge = (whose: string, times: number, limit: number): void => {
     if (times > limit * windows) faults.push(`${whose}: ${times} were admitted in ${windows} windows of ${limit}`)
   }
-  judge(`group ${rpm.group}`, asked(own), rpm.inAll)
+  judge(`group ${rpm.group}`, countCalls(own), rpm.inAll)
   for (const [user, some] of Map.groupBy(own, ({ payer }) => payer.user))
-    judge(`user ${user}`, asked(some), rpm.perUser)
+    judge(`user ${user}`, countCalls(some), rpm.perUser)
   return faults
 }
 

@@ -130,17 +130,17 @@ export async function openMarketVendor(
     res.setHeader('content-type', 'application/json')
     const work = works.get(/^\/works\/(.+)$/.exec(req.url ?? '')?.[1] ?? '')
     if (work) return tellWork(work, res)
-    const asked = JSON.parse(Buffer.concat(chunks).toString()) as Asked
-    const order = orders[Number.parseInt(asked.messages?.[0]?.content ?? asked.prompt ?? '', 10)] as MarketOrder
+    const request = JSON.parse(Buffer.concat(chunks).toString()) as Asked
+    const order = orders[Number.parseInt(request.messages?.[0]?.content ?? request.prompt ?? '', 10)] as MarketOrder
     order.asked++
     if (order.fate === 'refused' || order.fate === 'failed') {
       await wait(20)
       const error = { message: 'not this one', type: 'invalid_request_error', code: 'no' }
       return void res.writeHead(order.fate === 'refused' ? 400 : 500).end(JSON.stringify({ error }))
     }
-    if (order.kind === 'chat') return chat(order, asked.stream === true, res)
-    if (order.kind === 'job') return take(order, asked.n ?? 1, res)
-    return makePictures(order, asked.stream === true, res)
+    if (order.kind === 'chat') return chat(order, request.stream === true, res)
+    if (order.kind === 'job') return take(order, request.n ?? 1, res)
+    return makePictures(order, request.stream === true, res)
   }
 
   const server = createServer((req, res) => {

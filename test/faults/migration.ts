@@ -355,13 +355,13 @@ function startMigration({ config, env }: Pick<Site, 'config' | 'env'>) {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  let said = ''
+  let output = ''
   const waits = new Set<() => void>()
   const wake = (): void => {
     for (const wait of waits) wait()
   }
   child.stderr.on('data', chunk => {
-    said += String(chunk)
+    output += String(chunk)
     wake()
   })
   const gone = once(child, 'close').then(([code]) => {
@@ -370,11 +370,11 @@ function startMigration({ config, env }: Pick<Site, 'config' | 'env'>) {
   })
   return {
     gone,
-    said: () => said,
+    said: () => output,
     kill: () => void child.kill('SIGKILL'),
     async hears(wanted: RegExp): Promise<void> {
-      while (!wanted.test(said)) {
-        if (child.exitCode !== null) throw new Error(`storage migrate ended (${child.exitCode}): ${said}`)
+      while (!wanted.test(output)) {
+        if (child.exitCode !== null) throw new Error(`storage migrate ended (${child.exitCode}): ${output}`)
         const { promise, resolve } = Promise.withResolvers<void>()
         waits.add(resolve)
         await promise

@@ -133,10 +133,10 @@ t.test('killed during the upstream call and right after the answer: for review, 
   const arrived = Promise.withResolvers<void>()
   upstream.answerOnce(() => arrived.resolve())
   const child = site.start()
-  const asked = askOnce(await child.ready, alpha, { key: site.key })
+  const pending = askOnce(await child.ready, alpha, { key: site.key })
   await arrived.promise
   await child.kill()
-  t.notOk((await asked).whole)
+  t.notOk((await pending).whole)
   await revive()
   t.match(await readCharge(t, site), review)
 

@@ -69,8 +69,8 @@ export async function troubleRedis(
 
   /** Sends this many concurrently. @returns how many were admitted */
   async function ask(key: string, times: number): Promise<number> {
-    const asked = Array.from({ length: times }, () => askOnce(url, chat, { key, path: '/v1/chat/completions' }))
-    const answers = await Promise.all(asked)
+    const pending = Array.from({ length: times }, () => askOnce(url, chat, { key, path: '/v1/chat/completions' }))
+    const answers = await Promise.all(pending)
     for (const { status, text } of answers)
       if (status !== 200 && status !== 429 && !text.includes('"counters_unavailable"'))
         violations.push(`${status} ${text.slice(0, 200)}`)
@@ -82,9 +82,9 @@ export async function troubleRedis(
     const key = await newKey()
     const before = upstream.received.length
     let own = await ask(key, requests / 4)
-    const asked = ask(key, requests / 4)
+    const pending = ask(key, requests / 4)
     await trouble()
-    own += (await asked) + (await ask(key, requests / 2))
+    own += (await pending) + (await ask(key, requests / 2))
     admitted[name] = own
     if (own > most) violations.push(`${name}: ${own} were admitted, ${most} may be`)
     if (upstream.received.length - before !== own) violations.push(`${name}: the upstream was asked more than that`)
@@ -94,10 +94,10 @@ export async function troubleRedis(
   async function answersAgain(): Promise<void> {
     const key = await newKey()
     await until(async () => {
-      const asked = Array.from({ length: 2 * processes }, () =>
+      const pending = Array.from({ length: 2 * processes }, () =>
         askOnce(url, chat, { key, path: '/v1/chat/completions' }),
       )
-      return (await Promise.all(asked)).every(({ status }) => status !== 503)
+      return (await Promise.all(pending)).every(({ status }) => status !== 503)
     })
   }
 
@@ -112,11 +112,11 @@ export async function troubleRedis(
     await redis.start()
   })
   await answersAgain()
-  const said = gateway.said().length
+  const from = gateway.said().length
   const text = await readFile(site.config, 'utf8')
   await writeFile(site.config, text.replace('on_store_failure: refuse', 'on_store_failure: local'))
   gateway.signal('SIGHUP')
-  await gateway.hears(/^reloaded: /m, said)
+  await gateway.hears(/^reloaded: /m, from)
   await phase('killed', processes * limit, () => redis.kill())
   await redis.start()
   await phase('frozen', processes * limit, () => redis.freeze())

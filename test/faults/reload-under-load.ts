@@ -68,17 +68,18 @@ export async function reloadUnderLoad(folder: string, load: ReloadLoad): Promise
 
   const ask = async (): Promise<void> => {
     const at = performance.now()
-    const told = await post(`${url}/v1/images/generations`, site.key, agent, { model: 'alpha-image-2', prompt: 'a' })
+    const answer = await post(`${url}/v1/images/generations`, site.key, agent, { model: 'alpha-image-2', prompt: 'a' })
     times.push({ at, ms: performance.now() - at })
-    if (told.status !== 200 || !told.whole) dropped.push(`image ${told.status} ${told.text.slice(0, 200)}`)
-    else seen.set(told.id, /"seen":"(v\d)"/.exec(told.text)?.[1] ?? 'none')
+    if (answer.status !== 200 || !answer.whole) dropped.push(`image ${answer.status} ${answer.text.slice(0, 200)}`)
+    else seen.set(answer.id, /"seen":"(v\d)"/.exec(answer.text)?.[1] ?? 'none')
   }
   const stream = async (): Promise<void> => {
     while (!over.signal.aborted) {
       const body = { model: 'sim-chat', stream: true, messages: [{ role: 'user', content: 'hi' }] }
-      const told = await post(`${url}/v1/chat/completions`, site.key, agent, body)
+      const answer = await post(`${url}/v1/chat/completions`, site.key, agent, body)
       streams++
-      if (!told.whole || !told.text.includes('[DONE]')) dropped.push(`stream ${told.status} ${told.text.slice(0, 200)}`)
+      if (!answer.whole || !answer.text.includes('[DONE]'))
+        dropped.push(`stream ${answer.status} ${answer.text.slice(0, 200)}`)
     }
   }
   const running: Promise<void>[] = []
@@ -96,10 +97,10 @@ export async function reloadUnderLoad(folder: string, load: ReloadLoad): Promise
   const asking = offer(load.seconds)
   for (let i = 1; i <= load.reloads; i++) {
     await sleep(Math.max(0, from + (i * load.seconds * 1_000) / load.reloads - performance.now()))
-    const told = gateway.said().length
+    const start = gateway.said().length
     await writeFile(site.config, variantOf(written, i % 2))
     gateway.signal('SIGHUP')
-    await gateway.hears(/^reloaded: /m, told)
+    await gateway.hears(/^reloaded: /m, start)
   }
   const until = performance.now()
   await asking
@@ -166,9 +167,9 @@ export function post(url: string, key: string, agent: Agent, body: object): Prom
     sent.on('error', error => resolve({ status: undefined, whole: false, text: String(error), id: '' }))
     sent.on('response', answer => {
       const { statusCode: status, headers } = answer
-      const told = (): void => resolve({ status, whole: answer.complete, text, id: String(headers['x-request-id']) })
+      const finish = (): void => resolve({ status, whole: answer.complete, text, id: String(headers['x-request-id']) })
       answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-      answer.on('error', told).on('close', told)
+      answer.on('error', finish).on('close', finish)
     })
     sent.end(JSON.stringify(body))
   })

@@ -4,7 +4,7 @@ import { crashDatabase, freezeReplicas, injectConflicts, killReplicas } from './
 import { seed } from '../harness/seed.ts'
 
 // `npm run test:faults` runs more of each, and waits for leases to expire by themselves. The comparison with the books
-// comes at the end of all faults: starting a fleet takes as long as one fault.
+// follows all faults, because starting a fleet takes as long as one fault.
 const fleet = await openFleet(t, { seed, clients: 9 })
 const extent = { secondsMax: 8, isPatient: false }
 

@@ -17,9 +17,9 @@ import { post } from './reload-under-load.ts'
 export type RollingFigures = {
   readonly restarts: number
   readonly requests: number
-  /** Results for clients other than a complete answer of 200, with their number. */
+  /** Clients' results other than a complete answer of 200, with their number. */
   readonly errors: { readonly [kind: string]: number }
-  /** Exits other than 0, of gateways that were told to stop. */
+  /** Exits other than 0, of gateways that received the signal to stop. */
   readonly exits: readonly string[]
   /** Number of charges in the books, and the problems of the books. */
   readonly charges: number
@@ -33,8 +33,8 @@ const replicas = 3
 const upstreamMs = 150
 
 /**
- * Three gateways on PostgreSQL and Redis behind nginx, as in `deploy/compose`, are restarted one after the other while
- * clients request images at a steady rate: no client may notice.
+ * Three gateways on PostgreSQL and Redis are restarted one after the other, with nginx in front as in `deploy/compose`,
+ * while clients request images at a steady rate: no client may notice.
  */
 export async function rollingRestart(
   t: Pick<Test, 'teardown'>,
@@ -86,22 +86,22 @@ export async function rollingRestart(
   const times: number[] = []
   const over = new AbortController()
   const asking = (async () => {
-    const asked: Promise<void>[] = []
+    const pending: Promise<void>[] = []
     const from = performance.now()
     for (let i = 0; !over.signal.aborted; i++) {
       // They start at a fixed rate, whether earlier ones have been answered or not.
       await sleep(Math.max(0, from + (i * 1_000) / rps - performance.now()))
-      asked.push(ask())
+      pending.push(ask())
     }
-    await Promise.all(asked)
+    await Promise.all(pending)
   })()
   async function ask(): Promise<void> {
     const at = performance.now()
     const body = { model: 'alpha-image-2', prompt: 'a' }
-    const told = await post(`${front.url}/v1/images/generations`, site.key, agent, body)
+    const answer = await post(`${front.url}/v1/images/generations`, site.key, agent, body)
     times.push(performance.now() - at)
-    if (told.status === 200 && told.whole) return
-    const kind = `${told.status} ${/"code":"(\w+)"/.exec(told.text)?.[1] ?? told.text.slice(0, 40)}`
+    if (answer.status === 200 && answer.whole) return
+    const kind = `${answer.status} ${/"code":"(\w+)"/.exec(answer.text)?.[1] ?? answer.text.slice(0, 40)}`
     errors[kind] = (errors[kind] ?? 0) + 1
   }
 

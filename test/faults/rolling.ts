@@ -1,7 +1,7 @@
 import { rollingRestart } from './rolling-restart.ts'
 import { runScript } from './run-script.ts'
 
-// `npm run test:rolling [CYCLES [RPS]]`: three gateways behind nginx are restarted one after the other, in 10 cycles,
+// `npm run test:rolling [CYCLES [RPS]]`: restarts three gateways with nginx in front one after the other, in 10 cycles,
 // at 100 requests per second (O6). One JSON object to standard output; any effect on a client is exit 1.
 
 const [cycles = 10, rps = 100] = process.argv.slice(2).map(Number)

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 
 /**
  * Runs one battery as a script: its figures as one line of JSON to standard output, exit 1 for a broken promise. Its
- * child processes end with it, also when it is told to stop.
+ * child processes end with it, also when it gets a signal to stop.
  */
 export async function runScript(
   run: (t: Pick<Test, 'teardown'>) => Promise<{ readonly violations: readonly string[] }>,

@@ -82,12 +82,12 @@ t.test(
         await go.promise
         res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data: [picture(1024, 1024)] }))
       })
-      const asked = askOnce(url, ask, { key: site.key })
+      const pending = askOnce(url, ask, { key: site.key })
       await reached.promise
       const culprit = askOnce(url, ask, { key: site.key, headers: { 'x-trap': trap } })
       await gateway.hears(/unhandled error: finishing requests and stopping/)
       go.resolve()
-      t.equal((await asked).status, 200, caseName({ trap }))
+      t.equal((await pending).status, 200, caseName({ trap }))
       await culprit
       t.equal(await gateway.gone, 1, caseName({ trap }))
       t.match(gateway.said(), /nobody catches this/, caseName({ trap }))

@@ -108,14 +108,14 @@ t.test(
       await go.promise
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(image))
     })
-    const asked = ask(alpha)
+    const pending = ask(alpha)
     await arrived.promise
-    const said = gateway.said().length
+    const from = gateway.said().length
     limit('0')
     go.resolve()
-    await gateway.hears(/the storage cannot be written/, said)
+    await gateway.hears(/the storage cannot be written/, from)
     limit('unlimited')
-    t.match(await asked, { status: 200, whole: true, text: JSON.stringify(image) })
+    t.match(await pending, { status: 200, whole: true, text: JSON.stringify(image) })
     await goesOn(t, small)
   },
 )

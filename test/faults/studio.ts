@@ -26,8 +26,8 @@ export async function openStudio(
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const chunks: Buffer[] = []
     for await (const chunk of req) chunks.push(chunk as Buffer)
-    const asked = JSON.parse(Buffer.concat(chunks).toString()) as { prompt: string; stream?: boolean }
-    const order = orders[Number(asked.prompt)] as Order
+    const request = JSON.parse(Buffer.concat(chunks).toString()) as { prompt: string; stream?: boolean }
+    const order = orders[Number(request.prompt)] as Order
     const send = async (text: string, mark?: string): Promise<void> => {
       for (let at = 0; at < text.length; ) {
         const step = 1 + Math.floor(random() * 20_000)
@@ -39,7 +39,7 @@ export async function openStudio(
         at += step
       }
     }
-    const stream = asked.stream === true
+    const stream = request.stream === true
     res.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' })
     if (!stream) await send('{"created":1,"data":[')
     for (let i = 0; i < order.images && !res.destroyed; i++) {

@@ -68,29 +68,29 @@ function answerOf(name: string): Generator | undefined {
   return eventStreams[name] ?? answers[name] ?? vendorAnswers[name]
 }
 
-function ask(asked: Asked): Promise<Told> {
-  const body = bodyOf(asked.body, asked.bytes)
-  const made = asked.answer === undefined ? short : answerOf(asked.answer)?.(asked.answerBytes ?? 0)
-  if (!made) throw new Error(`no answer '${asked.answer}'`)
-  const isStream = asked.answer !== undefined && (asked.answer in eventStreams || asked.answer.startsWith('event'))
-  answer = { type: isStream ? 'text/event-stream' : 'application/json', body: made, chunkBytes: asked.answerChunkBytes }
+function ask(task: Asked): Promise<Told> {
+  const body = bodyOf(task.body, task.bytes)
+  const made = task.answer === undefined ? short : answerOf(task.answer)?.(task.answerBytes ?? 0)
+  if (!made) throw new Error(`no answer '${task.answer}'`)
+  const isStream = task.answer !== undefined && (task.answer in eventStreams || task.answer.startsWith('event'))
+  answer = { type: isStream ? 'text/event-stream' : 'application/json', body: made, chunkBytes: task.answerChunkBytes }
   const began = performance.now()
   return new Promise((resolve, reject) => {
-    const isForm = asked.body in forms
+    const isForm = task.body in forms
     const headers = {
-      authorization: `Bearer ${asked.key}`,
+      authorization: `Bearer ${task.key}`,
       'content-type': isForm ? `multipart/form-data; boundary=${boundary}` : 'application/json',
-      ...(asked.chunkBytes === undefined && { 'content-length': body.length }),
-      ...asked.headers,
+      ...(task.chunkBytes === undefined && { 'content-length': body.length }),
+      ...task.headers,
     }
-    const req = request(asked.url + asked.path, { method: 'POST', headers }, res => {
+    const req = request(task.url + task.path, { method: 'POST', headers }, res => {
       let text = ''
       res.on('data', (chunk: Buffer) => {
         if (text.length < 300) text += chunk.toString('latin1', 0, 300)
       })
       res.on('end', () => {
         if (res.statusCode !== 200)
-          process.stderr.write(`${asked.path} ${asked.body}: ${res.statusCode} ${text.slice(0, 300)}\n`)
+          process.stderr.write(`${task.path} ${task.body}: ${res.statusCode} ${text.slice(0, 300)}\n`)
         resolve({
           status: res.statusCode ?? 0,
           bytes: Math.max(body.length, made.length),
@@ -100,11 +100,11 @@ function ask(asked: Asked): Promise<Told> {
       res.on('error', () => resolve({ status: 0, bytes: body.length, ms: performance.now() - began }))
     })
     req.on('error', reject)
-    write(req, body, asked.chunkBytes)
+    write(req, body, task.chunkBytes)
   })
 }
 
 upstream.listen(0, '127.0.0.1', () => {
   parentPort?.postMessage(`http://127.0.0.1:${(upstream.address() as AddressInfo).port}`, [])
 })
-parentPort?.on('message', (asked: Asked) => void ask(asked).then(told => parentPort?.postMessage(told, [])))
+parentPort?.on('message', (task: Asked) => void ask(task).then(result => parentPort?.postMessage(result, [])))

@@ -138,8 +138,8 @@ t.test('[9.7] the first page of costs reads as much with twice as many charges',
   many.isExplained = true
   for (const zone of ['UTC', 'Asia/Shanghai', 'Asia/Kathmandu'])
     for (const [by, where] of questions) {
-      const asked = { ...daysOf(zone), by, where, apart: 20 }
-      const [a, b] = [few.cost(readCosts(asked)), many.cost(readCosts(asked))]
+      const query = { ...daysOf(zone), by, where, apart: 20 }
+      const [a, b] = [few.cost(readCosts(query)), many.cost(readCosts(query))]
       const name = caseName({ zone, by, where, few: a, many: b })
       // With spans of a quarter hour or of 4 hours, more keys have charges in them.
       t.ok(a.rows > 0 && b.rows <= a.rows * (zone === 'UTC' ? 1.02 : 1.6), name)
@@ -168,8 +168,8 @@ t.test('[9.7] the most expensive of very many keys take as many reads under any 
   const [few, twice] = [new Counted(4, many), new Counted(8, many)]
   twice.isExplained = true
   for (const where of narrowed) {
-    const asked = { ...daysOf('UTC'), by: 'key' as const, where, apart: 20 }
-    const [a, b] = [few.cost(readCosts(asked)), twice.cost(readCosts(asked))]
+    const query = { ...daysOf('UTC'), by: 'key' as const, where, apart: 20 }
+    const [a, b] = [few.cost(readCosts(query)), twice.cost(readCosts(query))]
     const name = caseName({ where, few: a, twice: b })
     // For the 30 days one row of each key for each span, and some rows of candidates for the highest costs.
     t.ok(a.rows > 0 && b.rows <= a.rows * 1.1, name)

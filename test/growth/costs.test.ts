@@ -32,8 +32,8 @@ t.test('a chat enters no more files, and creates no more promises, writes, objec
   t.teardown(() => stop.abort())
   const folder = t.testdir()
   const upstream = await startUpstream({ folder, stop })
-  const asked = { path: '/v1/chat/completions', body: chatRequest('bench-chat', false), times: 200, heapRounds: 3 }
-  const { figures } = await walkGateway(fileURLToPath(new URL('../..', import.meta.url)), folder, upstream, asked)
+  const request = { path: '/v1/chat/completions', body: chatRequest('bench-chat', false), times: 200, heapRounds: 3 }
+  const { figures } = await walkGateway(fileURLToPath(new URL('../..', import.meta.url)), folder, upstream, request)
   for (const [figure, bound] of Object.entries(most)) {
     const value = figures[figure] ?? Number.NaN
     t.ok(value <= bound, `${figure}: ${value.toFixed(1)}, at most ${bound}`)

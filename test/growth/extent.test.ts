@@ -50,8 +50,8 @@ t.test('[9.7] a chat makes no more calls, objects, promises and writes with larg
     // Each model gets a request before the measurement: its first request creates its metrics.
     const every = Math.max(1, count / modelsAsked)
     const bodies = models.filter((_, n) => n % every === 0).map(model => chatRequest(model, false))
-    const asked = { path: '/v1/chat/completions', body: '', times, secrets, bodies }
-    return (await walkGateway(root, folder, upstream, asked, { config, storage })).figures
+    const request = { path: '/v1/chat/completions', body: '', times, secrets, bodies }
+    return (await walkGateway(root, folder, upstream, request, { config, storage })).figures
   }
 
   const base = await walk('few', few)

@@ -53,11 +53,11 @@ async function printTurns(): Promise<void> {
   for (let i = 0; i < 10; i++) await bench.send(warm, 'warm')
   let longest = 0
   let peak = 0
-  for (const [name, asked] of exchanges()) {
+  for (const [name, request] of exchanges()) {
     if (!name.includes(options.only)) continue
-    let turn = await bench.send(asked, name)
+    let turn = await bench.send(request, name)
     // The first run of a kind may include compilation.
-    if (turn.longestMs > turnMsMax) turn = await bench.send(asked, name)
+    if (turn.longestMs > turnMsMax) turn = await bench.send(request, name)
     longest = Math.max(longest, turn.longestMs)
     peak = Math.max(peak, turn.peakBytes)
     if (turn.longestMs > turnMsMax) misses++

@@ -109,17 +109,17 @@ export class TurnBench implements AsyncDisposable {
     return new TurnBench({ gateway, worker, folder, url, key: secret, longTurns })
   }
 
-  async send(asked: Omit<Asked, 'url' | 'key'>, name: string): Promise<Turn> {
+  async send(request: Omit<Asked, 'url' | 'key'>, name: string): Promise<Turn> {
     await sleep(20)
     this.#longTurns.length = 0
     const watch = new TurnWatch()
-    const told = await new Promise<Told>(resolve => {
+    const result = await new Promise<Told>(resolve => {
       this.#worker.once('message', resolve)
-      this.#worker.postMessage({ ...asked, url: this.#url, key: this.#key } satisfies Asked, [])
+      this.#worker.postMessage({ ...request, url: this.#url, key: this.#key } satisfies Asked, [])
     })
     while (this.#gateway.open > 0) await sleep(2)
     await sleep(5)
-    const { bytes, status, ms: wallMs } = told
+    const { bytes, status, ms: wallMs } = result
     return { name, bytes, status, wallMs, told: [...this.#longTurns], ...watch.stop() }
   }
 

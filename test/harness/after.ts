@@ -3,8 +3,8 @@ import { removeMemoryFolders } from './memory-folder.cjs'
 
 removeMemoryFolders()
 
-// tap's summary only counts skips. This prints the skipped tests and the reasons at the end; if a machine is
-// expected to have everything (CI=true), a skip is a failure, unless its reason is the command that runs it.
+// tap's summary only counts skips. This prints the skipped tests and their reasons at the end. On a machine that must
+// have everything (CI=true), a skip is a failure, unless its reason is the command that runs the test.
 const skipped: string[] = []
 for await (const file of glob('.tap/test-results/**/*.tap')) {
   const results = await readFile(file, 'utf8')

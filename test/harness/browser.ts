@@ -108,7 +108,7 @@ async function newContext(browser: Browser, url: string, look: Look): Promise<Br
   return context
 }
 
-/** Selects the dark theme as a user would, for browsers that cannot be asked for it. */
+/** Selects the dark theme as a user would, for browsers that do not support the request for a theme. */
 const chosenDark = `try {
   if (!localStorage.getItem('tollgate.theme')) localStorage.setItem('tollgate.theme', 'dark')
 } catch {

@@ -116,7 +116,7 @@ function watch(child: ChildProcess): ChildGateway {
   const ready = Promise.withResolvers<string>()
   const gone = Promise.withResolvers<number | NodeJS.Signals | null>()
   const ops = Promise.withResolvers<string>()
-  const said: string[] = []
+  const lines: string[] = []
   const listeners = new Set<() => void>()
   ready.promise.catch(() => undefined)
   ops.promise.catch(() => undefined)
@@ -126,11 +126,11 @@ function watch(child: ChildProcess): ChildGateway {
   child.on('exit', () => process.off('exit', end))
   child.on('exit', (code, signal) => {
     gone.resolve(code ?? signal)
-    const early = new Error(`the gateway ended (${code ?? signal}) before it was ready: ${said.join('\n')}`)
+    const early = new Error(`the gateway ended (${code ?? signal}) before it was ready: ${lines.join('\n')}`)
     ready.reject(early)
     ops.reject(early)
   })
-  const saidText = (): string => said.join('\n')
+  const saidText = (): string => lines.join('\n')
   async function hears(wanted: RegExp, from = 0): Promise<RegExpExecArray> {
     for (;;) {
       const match = wanted.exec(saidText().slice(from))
@@ -149,7 +149,7 @@ function watch(child: ChildProcess): ChildGateway {
   child.on('close', wake)
   if (child.stderr)
     createInterface({ input: child.stderr }).on('line', line => {
-      said.push(line)
+      lines.push(line)
       wake()
       const url = /^tollgate +(http:\S+)\/v1 /.exec(line)?.[1]
       if (url !== undefined) ready.resolve(url)

@@ -18,10 +18,10 @@ const { run } = await import('../../src/cli/run.ts')
 /** Runs commands one after the other, in order. */
 let last: Promise<void> = Promise.resolve()
 const kept = new Set<string>()
-process.on('message', (asked: Asked) => {
+process.on('message', (command: Asked) => {
   last = last.then(async () => {
-    process.send?.(await answer(asked))
-    keepCompiled(asked.words[0] ?? '')
+    process.send?.(await answer(command))
+    keepCompiled(command.words[0] ?? '')
   })
 })
 
@@ -39,12 +39,12 @@ function keepCompiled(command: string): void {
 process.stdout.setMaxListeners(0)
 
 async function answer({ id, cwd, env, words }: Asked): Promise<Answered> {
-  const said = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
+  const outputs = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
   for (const name of ['stdout', 'stderr'] as const)
     process[name].write = (chunk: string | Uint8Array, ...more: readonly unknown[]) => {
-      said[name].push(Buffer.from(chunk as string))
-      const told = more.at(-1)
-      if (typeof told === 'function') process.nextTick(told)
+      outputs[name].push(Buffer.from(chunk as string))
+      const callback = more.at(-1)
+      if (typeof callback === 'function') process.nextTick(callback)
       return true
     }
   process.chdir(cwd)
@@ -58,8 +58,8 @@ async function answer({ id, cwd, env, words }: Asked): Promise<Answered> {
     return {
       id,
       code: exitCode(),
-      stdout: String(Buffer.concat(said.stdout)),
-      stderr: String(Buffer.concat(said.stderr)),
+      stdout: String(Buffer.concat(outputs.stdout)),
+      stderr: String(Buffer.concat(outputs.stderr)),
     }
   } catch (error) {
     return { id, fault: error instanceof Error ? (error.stack ?? error.message) : String(error) }

@@ -58,8 +58,8 @@ export async function runProcess(place: Place, words: readonly string[], input?:
   child.stdin?.end(input)
   const { stdout, stderr } = child
   if (!stdout || !stderr) throw new Error('a command has no output')
-  const [printed, said, [code]] = await Promise.all([text(stdout), text(stderr), once(child, 'close')])
-  return { code: code as number | null, stdout: printed, stderr: said }
+  const [printed, errorText, [code]] = await Promise.all([text(stdout), text(stderr), once(child, 'close')])
+  return { code: code as number | null, stdout: printed, stderr: errorText }
 }
 
 /** Environment variables that Node reads when a process starts. */

@@ -19,7 +19,7 @@ import { type Clock, Ids, systemRandom, systemClock, systemTimers } from '../../
 import { operationTraits } from '../../src/operations/index.ts'
 import { MemoryCounters } from '../../src/storage/counters/memory.ts'
 
-/** A clock that stands still until it is moved. `jump` moves only the wall clock, like an NTP step. */
+/** A clock that runs only when it is moved. `jump` moves only the wall clock, like an NTP step. */
 export class HandClock implements Clock {
   /** Timers use the system's time. */
   readonly after: Clock['after'] = (ms, run) => systemTimers.after(ms, run)

@@ -2,8 +2,8 @@ import { connect } from 'node:http2'
 import { Readable } from 'node:stream'
 
 /**
- * Sends one request over HTTP/2, on a connection of its own: it sends its body as long as it is accepted, whatever
- * arrives meanwhile.
+ * Sends one request over HTTP/2, on a connection of its own. It sends its body as long as the server accepts it, even
+ * after the response has begun.
  */
 export async function fetchHttp2(
   input: string,
@@ -15,16 +15,16 @@ export async function fetchHttp2(
   try {
     return await new Promise<Response>((resolve, reject) => {
       session.once('error', reject)
-      const asked = session.request({ ':method': method, ':path': pathname, ...headers })
+      const stream = session.request({ ':method': method, ':path': pathname, ...headers })
       let status = 0
       const chunks: Buffer[] = []
-      asked.on('response', head => (status = Number(head[':status'])))
-      asked.on('data', (chunk: Buffer) => void chunks.push(chunk))
+      stream.on('response', head => (status = Number(head[':status'])))
+      stream.on('data', (chunk: Buffer) => void chunks.push(chunk))
       // A proxy that has answered accepts no more of the body, and sends a reset that is not an error (RFC 9113 8.1).
-      asked.on('end', () => resolve(new Response(Buffer.concat(chunks), { status })))
-      asked.on('error', reject)
-      if (body instanceof ReadableStream) Readable.fromWeb(body as never).pipe(asked)
-      else asked.end(body)
+      stream.on('end', () => resolve(new Response(Buffer.concat(chunks), { status })))
+      stream.on('error', reject)
+      if (body instanceof ReadableStream) Readable.fromWeb(body as never).pipe(stream)
+      else stream.end(body)
     })
   } finally {
     session.destroy()

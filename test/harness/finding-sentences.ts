@@ -15,7 +15,7 @@ const root = resolve(import.meta.dirname, '../..')
 const makers =
   /^src\/config\/(?!format-).*\.ts$|^plugins\/.*\/(?:inspect[\w-]*|plugin)\.ts$|\/(?:signers|create-plugins|build-pipeline|other-currency)\.ts$/
 const calls = new Set(['problem', 'note', 'unpriced', 'diagnostic'])
-const told = new Set(['message', 'remedy', 'text'])
+const displayed = new Set(['message', 'remedy', 'text'])
 /** Sample texts for placeholders that a function fills. */
 const made: { readonly [name: string]: readonly string[] } = {
   near: ["did you mean 'p1'?"],
@@ -50,10 +50,10 @@ function sentencesIn(file: string): readonly string[] {
 
 /** Parts of a node that are displayed unchanged. */
 function spokenIn(node: Node): readonly Node[] {
-  if (node.type === 'Property') return told.has(nameOf(node['key'])) ? [node['value'] as Node] : []
+  if (node.type === 'Property') return displayed.has(nameOf(node['key'])) ? [node['value'] as Node] : []
   if (node.type === 'CallExpression' && calls.has(nameOf(node['callee']))) return (node['arguments'] as Node[]).slice(1)
   if (node.type === 'VariableDeclarator')
-    return told.has(nameOf(node['id'])) && node['init'] ? [node['init'] as Node] : []
+    return displayed.has(nameOf(node['id'])) && node['init'] ? [node['init'] as Node] : []
   return []
 }
 

@@ -51,9 +51,9 @@ export const ingress = (file: string, at: (yaml: unknown) => unknown): Proxy => 
   missing: () => nginxMissing() || opensslMissing(),
   async start(t, server) {
     const yaml: unknown = parse(await readFile(new URL(`../../${file}`, import.meta.url), 'utf8'))
-    const said = at(yaml) as { readonly [name: string]: string }
-    const seconds = (name: string): string => `${said[`nginx.ingress.kubernetes.io/${name}`]}s`
-    const word = (name: string): string => said[`nginx.ingress.kubernetes.io/${name}`] ?? ''
+    const annotations = at(yaml) as { readonly [name: string]: string }
+    const seconds = (name: string): string => `${annotations[`nginx.ingress.kubernetes.io/${name}`]}s`
+    const word = (name: string): string => annotations[`nginx.ingress.kubernetes.io/${name}`] ?? ''
     const { cert, key, ca } = await makeCertificate(await frontFolder(t), 'ingress')
     const front = await startNginx(t, 'https', place =>
       aroundServers(
@@ -141,7 +141,7 @@ const written = (name: string, tells: Proxy['tells'], lines: string): Proxy => (
   tells,
 })
 
-/** Proxies that forward nothing, configured without the documentation. */
+/** Proxies that forward nothing, with a configuration by an operator who has not read the documentation. */
 export const bareProxies: readonly Proxy[] = [
   written('nginx as it comes, buffering', 'nothing', ''),
   written(

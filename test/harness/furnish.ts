@@ -166,8 +166,8 @@ async function checkWrong(page: Page): Promise<void> {
   await page.locator('main textarea').fill('version: 1\ncurrency: usd\nmodles: {}\nstorage: floppy:/a\n')
   await page.locator('main [type=submit]').click()
   const isChinese = await page.evaluate("document.documentElement.lang === 'zh-CN'")
-  const said = page.locator('.notes .note.bad', isChinese ? { hasText: /缺少|应为|这里没有/ } : {})
-  await said.nth(3).waitFor()
+  const findings = page.locator('.notes .note.bad', isChinese ? { hasText: /缺少|应为|这里没有/ } : {})
+  await findings.nth(3).waitFor()
 }
 
 async function chatWith(page: Page): Promise<void> {

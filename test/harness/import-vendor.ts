@@ -86,13 +86,13 @@ export function keysOf(text: string): Record<string, string> {
 type Asked = readonly [path: string, body: object | FormData]
 
 /** A request in the model's own format, and one in the format that all clients of the other gateway use. */
-export function requestsOf(asked: Model): readonly Asked[] {
-  const { name: model, accepts } = asked
+export function requestsOf(entry: Model): readonly Asked[] {
+  const { name: model, accepts } = entry
   const talk: Asked = ['/v1/chat/completions', { model, messages }]
   const embed: Asked = ['/v1/embeddings', { model, input: 'Hello' }]
   const speak: Asked = ['/v1/audio/speech', { model, input: 'Hello', voice: 'alloy' }]
   return [
-    requestOf(asked),
+    requestOf(entry),
     ...(accepts?.has('chat') ? [talk] : []),
     ...(accepts?.has('embeddings') ? [embed] : []),
     ...(accepts?.has('audio.speech') ? [speak] : []),

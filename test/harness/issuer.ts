@@ -136,10 +136,10 @@ export async function startIssuer(t: Pick<Test, 'teardown'>, options: IssuerOpti
       return next
     },
     async signOut(location, jar) {
-      const asked = await ask(new URL(location), jar)
-      const page = await asked.text()
+      const response = await ask(new URL(location), jar)
+      const page = await response.text()
       const [action, xsrf] = [/action="([^"]+)"/, /name="xsrf" value="([^"]+)"/].map(one => one.exec(page)?.[1])
-      if (action === undefined || xsrf === undefined) throw new Error(`the issuer answered ${asked.status}: ${page}`)
+      if (action === undefined || xsrf === undefined) throw new Error(`the issuer answered ${response.status}: ${page}`)
       const done = await ask(new URL(action), jar, new URLSearchParams({ xsrf, logout: 'yes' }))
       return new URL(done.headers.get('location') ?? '', url)
     },

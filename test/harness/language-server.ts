@@ -39,7 +39,7 @@ export async function startEditor(t: Test, folder: string): Promise<Editor> {
     child.kill()
     await once(child, 'close')
   })
-  const asked = new Map<number, PromiseWithResolvers<unknown>>()
+  const pending = new Map<number, PromiseWithResolvers<unknown>>()
   const shown = new Map<string, PromiseWithResolvers<readonly Diagnostic[]>>()
   const versions = new Map<string, number>()
   let last = 0
@@ -51,15 +51,15 @@ export async function startEditor(t: Test, folder: string): Promise<Editor> {
   const ask = (method: string, params: object): Promise<unknown> => {
     const id = ++last
     const answer = Promise.withResolvers<unknown>()
-    asked.set(id, answer)
+    pending.set(id, answer)
     write({ id, method, params })
     return answer.promise
   }
 
   function hear({ id, method, params, result, error }: Message): void {
     if (method === undefined) {
-      if (error) asked.get(id ?? 0)?.reject(new Error(error.message))
-      else asked.get(id ?? 0)?.resolve(result)
+      if (error) pending.get(id ?? 0)?.reject(new Error(error.message))
+      else pending.get(id ?? 0)?.resolve(result)
     } else if (method === 'textDocument/publishDiagnostics') {
       const { uri, version, diagnostics } = params as { uri: string; version?: number; diagnostics: Diagnostic[] }
       if (version === undefined || version === versions.get(uri)) shown.get(uri)?.resolve(diagnostics)

@@ -32,12 +32,12 @@ export function leaveOut(scanner: Scanner, parts: readonly Buffer[]): LeftOut {
     throw error
   }
   if (scanner.omitted === undefined) throw new Error(`it passes as it came: ${text.slice(0, 200)}`)
-  const told = tell(scanner.omitted, false)
-  if (Buffer.byteLength(told.out) !== Buffer.byteLength(text)) throw new Error('it has another length')
+  const result = tell(scanner.omitted, false)
+  if (Buffer.byteLength(result.out) !== Buffer.byteLength(text)) throw new Error('it has another length')
   const isStream = /^\s*[\w:]/.test(text)
-  for (const one of isStream ? readEvents(told.out).map(({ data }) => data) : [told.out])
+  for (const one of isStream ? readEvents(result.out).map(({ data }) => data) : [result.out])
     if (one.trim() !== '' && one.trim() !== '[DONE]') JSON.parse(one)
-  return told
+  return result
 }
 
 /** Splits a text into pieces of this many bytes. */

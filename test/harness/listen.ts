@@ -21,8 +21,8 @@ export async function listen(url: string, visitor: Visitor, query = '') {
         const parts = text.split('\n\n')
         text = parts.pop() ?? ''
         for (const part of parts) {
-          const told = /^data: (.*)$/m.exec(part)?.[1]
-          if (told !== undefined) events.push(JSON.parse(told) as Row)
+          const data = /^data: (.*)$/m.exec(part)?.[1]
+          if (data !== undefined) events.push(JSON.parse(data) as Row)
         }
       }
     } catch {

@@ -1,5 +1,6 @@
-// Temporary folders of tests are in memory, where that is possible. For each new file, ext4 looks through all files that were removed
-// lately: with the thousands of a run that was half of the CPU of tests with PostgreSQL. A `TMPDIR` that is set stays.
+// Puts the temporary folders of tests into memory if possible. For each new file, ext4 searches all recently removed
+// files: with the thousands of a run, that took half of the CPU time of tests with PostgreSQL. A `TMPDIR` that is set
+// stays.
 const { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statfsSync } = require('node:fs')
 const { freemem } = require('node:os')
 const path = require('node:path')
@@ -14,7 +15,7 @@ function useMemoryFolder() {
   const folder = path.join(memory, `tollgate-tests-${process.ppid}`)
   mkdirSync(folder, { recursive: true })
   try {
-    // Some tests run a process as nobody.
+    // Some tests run a process as the user nobody.
     chmodSync(folder, 0o1777)
   } catch {
     return
@@ -22,7 +23,7 @@ function useMemoryFolder() {
   process.env['TMPDIR'] = folder
 }
 
-/** Removes the folder of this run, and those of runs that have ended: what a killed test left takes memory. */
+/** Removes the folder of this run, and those of runs that have ended, because files of a killed test occupy memory. */
 function removeMemoryFolders() {
   if (!existsSync(memory)) return
   for (const name of readdirSync(memory)) {

@@ -1,6 +1,6 @@
-// Loaded into every test file first (.taprc). tap puts its hooks for coverage into each of them, and into every thread and
-// process started there, even where nothing is counted: they read each source once more and resolve its source map, which
-// took up to two thirds of all CPU. Here they are left out, unless coverage is counted (`npm run coverage`).
+// Every test file loads this first (.taprc). tap adds its coverage hooks to each file, and to every thread and process
+// started there, even without coverage: the hooks read each source again and resolve its source map, which took up to
+// two thirds of all CPU time. This leaves them out unless coverage is counted (`npm run coverage`).
 const { enableCompileCache, registerHooks } = require('node:module')
 const path = require('node:path')
 const { useMemoryFolder } = require('./memory-folder.cjs')
@@ -9,9 +9,9 @@ const { pathToFileURL } = require('node:url')
 const fastImports = path.join(__dirname, 'fast-imports.cjs')
 const counted = process.env['_TAPJS_PROCESSINFO_COVERAGE_']
 
-// Every test file loads hundreds of sources, and so does the thread of each storage that it opens: types are stripped and code
-// compiled once for all of them, which was a third of what was left. What is kept goes by the text of a source.
-// Processes that a test starts are told too: what runs its commands is ended by SIGKILL, and would compile everything each time.
+// Every test file loads hundreds of sources, and so does the thread of each storage. A cache keeps code without types
+// and compiled, by the text of its source; without it this took a third of the remaining time. Processes that a test
+// starts use the cache too: processes that run commands end by SIGKILL, and would compile everything each time.
 if (counted !== '1') {
   const compiled = path.join(__dirname, '../../node_modules/.cache/tests')
   enableCompileCache(compiled)
@@ -20,8 +20,8 @@ if (counted !== '1') {
 
 useMemoryFolder()
 
-// tap ends a file that takes too long by a signal. What a file does when it exits, such as to end the gateways and servers that it
-// started, is done then too: they would run on, and slow down every file after it.
+// tap ends a file that takes too long by a signal. This runs the file's exit handlers first, which end the gateways and
+// servers that it started: otherwise they would continue, and slow down every later file.
 const kill = process.kill.bind(process)
 process.kill = (pid, signal) => {
   if (pid === process.pid && /^SIG(?:ALRM|TERM|INT|HUP)$/.test(signal)) {
@@ -35,9 +35,9 @@ if (counted === '0') {
   const ofHooks = /@tapjs\/processinfo\/.*\bimport\.mjs$/
   const ofCounting = /^--enable-source-maps$|\/preload\.cjs$/
   const given = process.env['NODE_OPTIONS']?.replace(/"?--import=[^"\s]*@tapjs\/processinfo\/[^"\s]*"?/, '').trim()
-  // Gateways and commands that a test starts load their sources as fast, unless it gives them options of their own.
+  // Gateways and commands that a test starts load their sources as fast, unless the test sets options for them.
   process.env['NODE_OPTIONS'] = [given, `--require=${JSON.stringify(fastImports)}`].filter(Boolean).join(' ')
-  // Processes that are forked take these words over.
+  // Forked processes inherit these arguments.
   process.execArgv = process.execArgv.filter(word => !ofHooks.test(word) && !ofCounting.test(word))
   process.setSourceMapsEnabled(false)
   const strayErrors = pathToFileURL(path.join(__dirname, 'stray-errors.mjs')).href
@@ -48,6 +48,6 @@ if (counted === '0') {
       return next(name, context)
     },
   })
-  // Asked before the hooks above, as the last ones that are registered.
+  // Loaded last: hooks that are registered last run first.
   require(fastImports)
 }

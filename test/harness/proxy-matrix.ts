@@ -225,8 +225,8 @@ const megabyte = 1_048_576
 const types = { json: 'application/json', form: 'multipart/form-data; boundary=x' }
 
 /**
- * Requests that are refused during the upload of their bodies: each client reads the reason, however much was sent by
- * then.
+ * Requests that are refused during the upload of their bodies: each client reads the reason, whatever part of the body
+ * it has sent.
  */
 const uploads: { readonly [task: string]: (place: Place, key: string, fetch: Fetch) => Promise<void> } = {
   'upload without a key': ({ url }, _key, fetch) =>
@@ -317,8 +317,8 @@ async function lookBound(place: Place, client: Client, h2: boolean): Promise<Cou
 }
 
 /**
- * The first administrator is created, signs out, and signs in again; another client that guesses passwords blocks
- * nobody.
+ * The first administrator is created, signs out, and signs in again; another client that guesses passwords does not
+ * block other clients.
  */
 async function signIn(place: Place, isTold: boolean): Promise<Counted> {
   const from = (address: string) => newVisitor(place.url, place.fetchFrom(address))

@@ -104,7 +104,7 @@ export function randomRequests(dice: Dice, count: number): readonly Asked[] {
 export async function askAll(
   t: Pick<Test, 'teardown'>,
   yaml: string,
-  asked: readonly Asked[],
+  requests: readonly Asked[],
   env: { readonly [name: string]: string } = {},
 ) {
   const telling = createTelling()
@@ -128,7 +128,7 @@ export async function askAll(
     res.end(JSON.stringify({ choices: [{ message: { role: 'assistant', content: 'x' } }], usage }))
   })
   const charges: (Charge | undefined)[] = []
-  for (const { path, body } of asked) {
+  for (const { path, body } of requests) {
     const answer = await started.post(path, body)
     await answer.arrayBuffer()
     await started.settled()

@@ -91,13 +91,13 @@ export async function startRedisOn(
 /** Another server may respond on the port, so this waits for the server's own output. */
 async function listening(child: ChildProcess): Promise<void> {
   if (!child.stdout) throw new Error('redis-server has no output')
-  const said: string[] = []
+  const lines: string[] = []
   const ready = Promise.withResolvers<void>()
-  const late = setTimeout(() => ready.reject(new Error(`redis-server did not start: ${said.join('\n')}`)), startMs)
+  const late = setTimeout(() => ready.reject(new Error(`redis-server did not start: ${lines.join('\n')}`)), startMs)
   child.once('error', ready.reject)
-  child.once('close', () => ready.reject(new EndedEarly(`redis-server ended: ${said.join('\n')}`)))
+  child.once('close', () => ready.reject(new EndedEarly(`redis-server ended: ${lines.join('\n')}`)))
   createInterface({ input: child.stdout }).on('line', line => {
-    said.push(line)
+    lines.push(line)
     if (/ready to accept connections/i.test(line)) ready.resolve()
   })
   try {

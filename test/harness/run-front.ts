@@ -34,7 +34,7 @@ export async function runFront(
   await answering(port, child)
 }
 
-/** Sends no request, which would reach the servers behind. */
+/** Sends no request, because it would reach the servers of the proxy. */
 async function answering(port: number, child: ChildProcess): Promise<void> {
   while (child.exitCode === null && child.signalCode === null) {
     const socket = connect(port, '127.0.0.1')

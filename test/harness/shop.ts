@@ -44,7 +44,7 @@ export async function openShop(t: Test, options: StartOptions = {}): Promise<Sho
     },
     async ask(body, how = {}) {
       const answered = await askOnce(started.url, body, { key: started.key, ...how })
-      // A replayed answer brings no new image.
+      // A replayed answer contains no new image.
       if (answered.headers['idempotent-replayed'] === undefined) delivered.push(...readImages(answered.text))
       return answered
     },

@@ -31,13 +31,13 @@ export function createTelling(): { readonly plugin: AnyPlugin; readonly next: (t
     create: () => ({
       onReply(context, reply) {
         const { sizes, facts, count, cost, refusal } = waiting.shift() ?? {}
-        const told = createResponseMetadata()
-        sizes?.forEach(([width, height], i) => told.sizes.set(i, { width, height }))
-        for (const [name, value] of Object.entries(facts ?? {})) told.facts.set(name, value)
-        told.count = count
-        told.cost = cost
-        told.refusalPrice = refusal
-        context.slots.put(responseMetadataSlot, told)
+        const metadata = createResponseMetadata()
+        sizes?.forEach(([width, height], i) => metadata.sizes.set(i, { width, height }))
+        for (const [name, value] of Object.entries(facts ?? {})) metadata.facts.set(name, value)
+        metadata.count = count
+        metadata.cost = cost
+        metadata.refusalPrice = refusal
+        context.slots.put(responseMetadataSlot, metadata)
         return reply
       },
     }),

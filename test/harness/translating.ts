@@ -77,15 +77,15 @@ function freeformOf({ conversation = nothing }: Asked): ReadonlySet<string> {
 }
 
 /** Translates a complete answer of one format to another, for the request that was sent. */
-export function translateAnswer(up: Format, body: Json, down: Format, asked: Asked = {}): JsonObject {
+export function translateAnswer(up: Format, body: Json, down: Format, request: Asked = {}): JsonObject {
   const answer = adapter(up).parseAnswer(body, parseFacts)
-  const freeform = freeformOf(asked)
+  const freeform = freeformOf(request)
   const parts = answer.parts.map(part => {
     if (part.kind !== 'call') return part
-    const call = { ...part, id: safeCallId(part.id), name: asked.names?.get(part.name) ?? part.name }
+    const call = { ...part, id: safeCallId(part.id), name: request.names?.get(part.name) ?? part.name }
     return freeform.has(call.name) && !call.freeform ? unwrapCall(call) : call
   })
-  return adapter(down).writeAnswer({ ...answer, parts }, factsOf(asked))
+  return adapter(down).writeAnswer({ ...answer, parts }, factsOf(request))
 }
 
 export type Streamed = {
@@ -100,15 +100,15 @@ export function translateStream(
   up: Format,
   records: readonly (Json | string)[],
   down: Format,
-  asked: Asked = {},
+  request: Asked = {},
 ): Streamed {
-  const writer = adapter(down).createStreamWriter(factsOf(asked))
-  const unwrap = createUnwrapper(freeformOf(asked))
+  const writer = adapter(down).createStreamWriter(factsOf(request))
+  const unwrap = createUnwrapper(freeformOf(request))
   let text = ''
   let problem: Problem | undefined
   for (const event of readRecords(up, records)) {
     if (event.kind === 'error') problem = event.problem
-    else for (const own of unwrap(withName(event, asked.names))) text += writer.write(own)
+    else for (const own of unwrap(withName(event, request.names))) text += writer.write(own)
   }
   const read = recordsOf(text).map(({ data }) => data)
   const objects = read.filter(data => data !== '[DONE]').map(data => JSON.parse(data) as JsonObject)

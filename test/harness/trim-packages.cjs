@@ -4,7 +4,8 @@ const path = require('node:path')
 
 const packages = path.resolve(__dirname, '../../node_modules')
 
-// The package `node` installs that of its platform in its own folder, and links its program into `bin`. The rest is headers and pages.
+// The package `node` installs the package of its platform in its own folder, and links that program into `bin`. The
+// other files are headers and pages.
 const home = path.join(packages, 'node')
 const program = lstatSync(path.join(home, 'bin/node'), { throwIfNoEntry: false })
 if (program?.isFile() && program.size > 1_000_000)

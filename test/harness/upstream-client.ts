@@ -27,8 +27,8 @@ export type Question = {
   readonly bytes?: number
   readonly fresh?: boolean
   readonly onStart?: () => void
-  readonly onHead?: (asked: Asked) => void
-  readonly onData?: (asked: Asked, chunk: Buffer) => void
+  readonly onHead?: (request: Asked) => void
+  readonly onData?: (request: Asked, chunk: Buffer) => void
 }
 
 /** One request over the client, and all of its events, in order. */
@@ -44,7 +44,7 @@ export class Asked implements Waiter {
   readonly chunks: Buffer[] = []
   error: Error | undefined
   connection: Connection | undefined
-  /** Resolve when it has begun, has its head, and is over. */
+  /** Resolve when the request has begun, has its head, and has ended. */
   readonly started = Promise.withResolvers<void>()
   readonly headed = Promise.withResolvers<ParsedHead>()
   readonly over = Promise.withResolvers<this>()
@@ -152,9 +152,9 @@ export function openClient(t: Test, server: RawServer, options: ClientOptions = 
   const pool = new Pool(dialler, deadlines, options.connectionsMax ?? 256)
   t.teardown(() => pool.close())
   const ask = (question: Question = {}): Asked => {
-    const asked = new Asked(question, url.host)
-    pool.ask(asked, clock.tick())
-    return asked
+    const request = new Asked(question, url.host)
+    pool.ask(request, clock.tick())
+    return request
   }
   return { pool, clock, deadlines, sockets, port, ask, answer: question => ask(question).over.promise }
 }

@@ -1,6 +1,8 @@
 import type { UsageFacet } from '../../plugins/token-usage/schema.ts'
 
-/** The section `token-usage` of a family whose only setting is that its streams report usage without being asked. */
+/**
+ * The section `token-usage` of a family whose only setting is that its streams report usage without a request for it.
+ */
 export const usageFacet: UsageFacet = {
   include_usage: false,
   free_operations: [],

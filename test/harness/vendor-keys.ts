@@ -63,8 +63,8 @@ export async function startKeyed(
     callsOf: (word, method = 'POST') =>
       vendor.received.filter(one => one.method === method && wordOf(one.headers.authorization) === word).length,
     async chat(content) {
-      const asked = content === undefined ? {} : { messages: [{ role: 'user', content }] }
-      const answer = await started.post('/v1/chat/completions', { ...chatRequest, ...asked })
+      const fields = content === undefined ? {} : { messages: [{ role: 'user', content }] }
+      const answer = await started.post('/v1/chat/completions', { ...chatRequest, ...fields })
       await answer.arrayBuffer()
       return answer.status
     },

@@ -90,9 +90,9 @@ export async function openWebKit(t: Pick<Test, 'teardown'>): Promise<WebKit> {
   const evaluate = async <T>(expression: string): Promise<T> => {
     const script = `const done = arguments[arguments.length - 1]
       Promise.resolve().then(() => (${expression})).then(is => done({ is }), error => done({ error: String(error) }))`
-    const told = (await ask('POST', `${at}/execute/async`, { script, args: [] })) as { is?: T; error?: string }
-    if (told.error !== undefined) throw new Error(told.error)
-    return told.is as T
+    const result = (await ask('POST', `${at}/execute/async`, { script, args: [] })) as { is?: T; error?: string }
+    if (result.error !== undefined) throw new Error(result.error)
+    return result.is as T
   }
   const find = async (selector: string): Promise<string> => {
     const found = await ask('POST', `${at}/element`, { using: 'css selector', value: selector })

@@ -22,8 +22,9 @@ export const browserMissing: string | false = path === undefined && `no ${name} 
 export const slowness = isFirefox ? 4 : 1
 
 /**
- * What Firefox supports no command for, or what a test cannot read; a test reports with it that it left a part out.
- * There, themes are selected as on the page itself (`showAs`), and reduced motion is a preference of the whole browser.
+ * The reason that a test reports for a part that it leaves out, because Firefox has no command for it, or because the
+ * test cannot read the result. In Firefox, themes are selected as on the page itself (`showAs`), and reduced motion is
+ * a preference of the whole browser.
  */
 export const leftOut = 'left out: Firefox cannot be asked for this over BiDi'
 
@@ -50,9 +51,9 @@ export async function launchBrowser(): Promise<Browser> {
 let isMended = false
 
 /**
- * Playwright sets `prefers-color-scheme` for each page that it opens, by a command that Firefox 153 does not have, and
- * opens none if that fails; and it misses a download without a navigation, to which Firefox gives no name. This loads
- * its source with both fixed.
+ * Playwright sets `prefers-color-scheme` for each page that it opens, by a command that Firefox 153 does not have; if
+ * the command fails, it opens no page. It also misses a download without a navigation, to which Firefox gives no name.
+ * This loads Playwright's source with both faults fixed.
  */
 function mendForFirefox(): void {
   if (isMended) return

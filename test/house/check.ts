@@ -21,8 +21,8 @@ async function runPart(name: (typeof parts)[number]): Promise<boolean> {
   // Runs under npm, which has already put the packages' programs first in PATH.
   const child = spawn(`{ ${command}; } 2>&1`, { cwd: root, shell: true, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = new Promise<number | null>((done, failed) => child.once('error', failed).once('close', done))
-  const [said, code] = await Promise.all([text(child.stdout), ended])
-  process.stdout.write(said)
+  const [output, code] = await Promise.all([text(child.stdout), ended])
+  process.stdout.write(output)
   if (code !== 0) process.stdout.write(`npm run ${name} failed (${code ?? 'ended by a signal'})\n`)
   return code === 0
 }

@@ -104,8 +104,8 @@ t.test('the documented metrics are those of a running gateway', async t => {
       )
       for (const name of expr.match(figure) ?? []) t.ok(families.has(base(name)), `${alert}: ${name}`)
     }
-    const told = (await read('deploy/prometheus/alerts.yaml')).match(/\btollgate_[a-z_]+\b/g) ?? []
-    for (const name of told) t.ok(families.has(base(name)), name)
+    const named = (await read('deploy/prometheus/alerts.yaml')).match(/\btollgate_[a-z_]+\b/g) ?? []
+    for (const name of named) t.ok(families.has(base(name)), name)
   })
 
   await t.test('promtool accepts them', async t => {

@@ -90,12 +90,12 @@ t.test('every command that a page mentions exists', async t => {
     const known = help.get(command)
     if (known) return known
     const words = [...command.split(' ').filter(word => word !== ''), '--help']
-    const asked = runCommand({ env: process.env }, words).then(({ stdout }) => {
+    const pending = runCommand({ env: process.env }, words).then(({ stdout }) => {
       const [, listed = ''] = /^Commands:\n([^]*?)(?:\n\n|$(?![^]))/m.exec(stdout) ?? []
       return new Set([...listed.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = '']) => name))
     })
-    help.set(command, asked)
-    return asked
+    help.set(command, pending)
+    return pending
   }
   for (const page of pages) {
     if (page === 'CHANGELOG.md') continue

@@ -14,7 +14,7 @@ t.test('a file that tap ends after its timeout also ends its child processes', a
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] })
   t.teardown(() => child.kill('SIGKILL'))
   const all = text(child.stdout)
-  child.stdout.on('data', (said: Buffer) => said.includes('it runs') && child.kill('SIGALRM'))
+  child.stdout.on('data', (output: Buffer) => output.includes('it runs') && child.kill('SIGALRM'))
   await once(child, 'close')
   t.match(await all, 'what it started is ended')
 })

@@ -124,7 +124,7 @@ t.test('a fleet: many pods on PostgreSQL and Redis, whose addresses are files of
   t.equal(plan.counters, addresses.counters_url)
   const pod = podOf(rendered)
   const [gateway] = list(pod['containers'])
-  // A folder mount: Kubernetes never updates files that are mounted by subPath.
+  // A folder mount, because Kubernetes never updates files that are mounted by subPath.
   t.match(
     list(gateway?.['volumeMounts']).find(({ name }) => text(name) === 'secrets'),
     { mountPath: '/run/secrets', readOnly: true },
@@ -234,13 +234,13 @@ t.test('serves a custom configuration unchanged, and optionally restarts pods', 
 })
 
 t.test('refuses values that cannot work', async t => {
-  for (const [values, told] of [
+  for (const [values, message] of [
     [{ replicas: 2 }, /a database of SQLite is one pod's/],
     [{ autoscaling: { enabled: true } }, /a database of SQLite is one pod's/],
     [{ replicas: 2, storage: { kind: 'postgres' }, secrets: ['a'] }, /a limit of 60 would be one of 60 a pod/],
     [{ storage: { kind: 'postgres' } }, /name it in secrets/],
   ] as const)
-    await t.rejects(render(values), { message: told }, caseName(values))
+    await t.rejects(render(values), { message: message }, caseName(values))
 })
 
 t.test(

@@ -162,9 +162,9 @@ t.test('an older Node is refused with the remedy before anything else is read', 
     ['24.21.0', false],
     ['26.0.0', false],
   ] as const) {
-    const told = describe(version)
-    t.equal(told !== undefined, refused, version)
-    if (refused) t.match(told, /24\.14\.1 or newer[^]*npm ci/, caseName({ version, refused }))
+    const message = describe(version)
+    t.equal(message !== undefined, refused, version)
+    if (refused) t.match(message, /24\.14\.1 or newer[^]*npm ci/, caseName({ version, refused }))
   }
   t.match(describe('20.20.2'), /^In a clone: `npm ci`/m)
   const without = /no Node comes along: install Node 24[^]*or run\n`npm ci` with them/
@@ -173,12 +173,12 @@ t.test('an older Node is refused with the remedy before anything else is read', 
   for (const name of ['old-node', 'guard'])
     t.notMatch(await read(`src/cli/${name}.cjs`), /\b(?:const|let)\b|=>/, `${name}: only what an old Node can read`)
 
-  let said = ''
+  let output = ''
   let code: number | undefined
-  const stderr = { write: (words: string) => void (said += words) }
+  const stderr = { write: (words: string) => void (output += words) }
   const old = { versions: { node: '20.20.2' }, env: {}, stderr, exit: (n: number) => void (code = n) }
   runInNewContext(await read('src/cli/guard.cjs'), { process: old, require: () => loaded.exports })
-  t.match(said, /needs Node 24\.14\.1 or newer/)
+  t.match(output, /needs Node 24\.14\.1 or newer/)
   t.equal(code, 1)
   const [first] = (await read('src/index.ts')).split('\n')
   t.equal(first, "import './cli/refuse-old-node.ts'", 'the library checks the version first, too')

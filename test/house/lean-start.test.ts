@@ -34,18 +34,18 @@ t.test('a serving process without a proxy loads neither undici, and other code c
 })
 
 t.test('the built-in configuration is read without a schema compiler', async t => {
-  const told = await run(`
+  const result = await run(`
     const { loadConfig } = await import('./src/index.ts')
     const { ok } = await loadConfig('gateway.yaml', {})
     const { createRequire } = await import('node:module')
     const loaded = Object.keys(createRequire(import.meta.url).cache).filter(name => /ajv.dist.(?!runtime)/.test(name))
     console.log(JSON.stringify({ ok, loaded }))
   `)
-  t.strictSame(told, { ok: true, loaded: [] })
+  t.strictSame(result, { ok: true, loaded: [] })
 })
 
 t.test('a signer and its library are loaded when a configuration names it', async t => {
-  const told = (await run(`
+  const result = (await run(`
     const { registerHooks } = await import('node:module')
     const loaded = new Set()
     registerHooks({
@@ -67,10 +67,10 @@ t.test('a signer and its library are loaded when a configuration names it', asyn
     const signed = (await checkConfig({ text: changed }, env)).ok
     console.log(JSON.stringify({ plain, signed, without, more: [...loaded].filter(name => !without.includes(name)) }))
   `)) as { readonly without: readonly string[] }
-  t.match(told, { plain: true, signed: true, more: ['jwt-hs256', 'jose'] })
+  t.match(result, { plain: true, signed: true, more: ['jwt-hs256', 'jose'] })
   const signing = ['aws-sigv4', 'google-token', 'jwt-hs256', 'oauth-client', 'tc3-hmac', 'jose', 'aws4fetch']
   t.same(
-    told.without.filter(name => signing.includes(name)),
+    result.without.filter(name => signing.includes(name)),
     [],
   )
 })
@@ -92,6 +92,6 @@ t.test('the young generation gets at most 64 MiB by default', async t => {
   const bounded = (await run(bound + churn)) as number
   t.ok(bounded >= 16 && bounded <= 64, `bounded: ${bounded} MiB`)
   t.ok(free >= 1.5 * bounded, `V8 by itself: ${free} MiB`)
-  const asked = (await run(bound + churn, ['--max-semi-space-size=48'])) as number
-  t.ok(asked > bounded, `by the operator's own bound: ${asked} MiB`)
+  const configured = (await run(bound + churn, ['--max-semi-space-size=48'])) as number
+  t.ok(configured > bounded, `by the operator's own bound: ${configured} MiB`)
 })

@@ -6,7 +6,7 @@ import t from 'tap'
 // If assertions in a loop over cases do not name their case, a failure does not show which case failed.
 
 /** The number of arguments of an assertion with a message. */
-const told: { readonly [assertion: string]: number } = {
+const argumentCounts: { readonly [assertion: string]: number } = {
   ...Object.fromEntries(['ok', 'notOk', 'doesNotThrow'].map(name => [name, 2])),
   ...Object.fromEntries(
     ['equal', 'not', 'same', 'notSame', 'strictSame', 'strictNotSame', 'match', 'notMatch', 'has', 'hasStrict'].map(
@@ -26,7 +26,7 @@ function untold(source: string): readonly string[] {
     if (typeof at !== 'object' || at === null) return
     const node = at as Node
     const { object, method, given } = callOf(node)
-    if (isInLoop && object === 't' && given < (told[method] ?? 0)) found.push(method)
+    if (isInLoop && object === 't' && given < (argumentCounts[method] ?? 0)) found.push(method)
     const inside =
       method === 'test' ? false : isInLoop || /^For(?:Of|In)?Statement$/.test(node.type ?? '') || method === 'forEach'
     for (const [name, value] of Object.entries(node)) if (name !== 'span') walk(value, inside)

@@ -103,8 +103,8 @@ function item(tag: string, { description, argChoices, ...one }: Argument | Optio
   const { defaultValue } = one
   const choices = argChoices ? ` (${argChoices.join(', ')})` : ''
   const usual = typeof defaultValue === 'string' || typeof defaultValue === 'number' ? ` [${defaultValue}]` : ''
-  const told = `${description}${choices}${usual}`
-  return told === '' ? [] : ['.TP', tag, roff(`${told.charAt(0).toUpperCase()}${told.slice(1)}.`)]
+  const sentence = `${description}${choices}${usual}`
+  return sentence === '' ? [] : ['.TP', tag, roff(`${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`)]
 }
 
 /** `-c, --config <file>`: literal input is bold, placeholders are italic. */

@@ -70,15 +70,15 @@ async function serve(t: Test, cwd: string, command: string, ...args: string[]) {
   t.teardown(() => child.kill('SIGKILL'))
   let url = ''
   let keyFile = ''
-  const said: string[] = []
+  const lines: string[] = []
   for await (const line of createInterface({ input: child.stderr })) {
-    said.push(line)
+    lines.push(line)
     url ||= /^tollgate +(http:\S+)\/v1 /.exec(line)?.[1] ?? ''
     keyFile ||= /API key \(\S+\) in (\S+) \(mode 600\)/.exec(line)?.[1] ?? ''
     if (url !== '' && keyFile !== '') break
   }
   child.stderr.resume()
-  t.ok(keyFile, said.join('\n'))
+  t.ok(keyFile, lines.join('\n'))
   return { child, url, key: (await readFile(keyFile, 'utf8')).trim() }
 }
 
@@ -304,8 +304,8 @@ t.test('the published package', async t => {
 async function findOldNode(): Promise<string | undefined> {
   const found = (process.env['PATH'] ?? '').split(delimiter).map(folder => join(folder, 'node'))
   for (const node of found) {
-    const told = await run(root, node, '-p', 'process.versions.node').catch(() => undefined)
-    if (told && Number(told.stdout.split('.')[0]) < 24) return node
+    const result = await run(root, node, '-p', 'process.versions.node').catch(() => undefined)
+    if (result && Number(result.stdout.split('.')[0]) < 24) return node
   }
   return undefined
 }

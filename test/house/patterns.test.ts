@@ -113,9 +113,9 @@ t.test('the step counter finds the same matches as Node in every tried text', as
       const { found, isWhole } = counted.search(text, 1_000_000)
       if (!isWhole) continue
       const wanted = [...text.matchAll(new RegExp(source, pattern.flags))]
-      const told = found.map(({ from, to }) => `${from}-${to}`).join()
+      const ranges = found.map(({ from, to }) => `${from}-${to}`).join()
       const want = wanted.map(({ 0: { length }, index }) => `${index}-${index + length}`).join()
-      if (told !== want) t.fail(`/${source}/${flags} in ${JSON.stringify(text)}: ${told}, not ${want}`)
+      if (ranges !== want) t.fail(`/${source}/${flags} in ${JSON.stringify(text)}: ${ranges}, not ${want}`)
     }
   }
 })

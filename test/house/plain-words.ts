@@ -49,7 +49,7 @@ export function findWords(): ReadonlyMap<string, Folder> {
   return folders
 }
 
-/** Each folder of `src` has a limit of its own, so that a worse folder cannot hide behind a better one. */
+/** Each folder of `src` has its own limit, so that the rate of a better folder does not cover for a worse one. */
 function folderOf(file: string): string {
   const [top = '', second = '', third] = file.split('/')
   if (top === 'docs') return second === 'decisions' ? 'docs/decisions' : 'docs'

@@ -11,8 +11,8 @@ import { caseName } from '../harness/case-name.ts'
 function variables(text: string): { readonly [name: string]: string } {
   const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => name)
   const simulated = new Set(simulatedIn(text).map(([name]) => name))
-  const asked = names.filter(name => !simulated.has(name))
-  return Object.fromEntries(asked.map(name => [name, /URL|ENDPOINT/.test(name) ? 'https://one.example' : 'k-1']))
+  const needed = names.filter(name => !simulated.has(name))
+  return Object.fromEntries(needed.map(name => [name, /URL|ENDPOINT/.test(name) ? 'https://one.example' : 'k-1']))
 }
 
 const shipped = await readShipped()

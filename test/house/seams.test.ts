@@ -63,8 +63,8 @@ async function brokenRules(t: Test, files: { readonly [file: string]: string }):
     '.',
   ]
   const stdout = await new Promise<string>((done, failed) =>
-    execFile('env', args, { cwd: folder }, (error, out, told) =>
-      out === '' ? failed(new Error(told, { cause: error })) : done(out),
+    execFile('env', args, { cwd: folder }, (error, out, errorText) =>
+      out === '' ? failed(new Error(errorText, { cause: error })) : done(out),
     ),
   )
   const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string; filename: string }[] }

@@ -227,7 +227,8 @@ t.test('all page texts come from the words files', async t => {
   }
 })
 
-// Names that the gateway defines and pages display: each list comes from the source, or from what the source writes.
+// Names that the gateway defines and pages display. Each list is read from the source, or from the output of the
+// source.
 
 const source = execFileSync('git', ['ls-files', '-z', 'src', 'plugins'], { cwd: root, encoding: 'utf8' })
   .split('\0')

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 
 // One file lists the members of a type. Another list of them, in the spelling of code, JSON or the database, is a copy
-// that is easy to forget.
+// that is easily forgotten.
 
 const root = resolve(import.meta.dirname, '../..')
 const { stdout } = await promisify(execFile)('git', ['ls-files', '-z', 'src', 'plugins'], { cwd: root })

@@ -297,8 +297,8 @@ t.test("keys that a user creates stay within the user's bounds", async t => {
   t.equal((await ann.ask('PATCH', `/api/keys/${early}`, { budget: '50' })).status, 200, 'less, though above')
   t.equal((await ann.ask('PATCH', `/api/keys/${early}`, { budget: '51' })).status, 403)
   const play = (await ann.post('/api/playground/key')).body as { key: string }
-  const asked = { model: beta, prompt: 'a boat' }
-  const used = await started.post('/v1/images/generations', asked, { authorization: `Bearer ${play.key}` })
+  const request = { model: beta, prompt: 'a boat' }
+  const used = await started.post('/v1/images/generations', request, { authorization: `Bearer ${play.key}` })
   t.equal(used.status, 403, 'the playground is bound too')
 
   const many = await Promise.all(Array.from({ length: 5 }, () => make({})))

@@ -395,7 +395,10 @@ t.test('the system page shows used limit slots, and the connections to upstreams
   })
   const held = Promise.withResolvers<() => void>()
   started.upstreams['text']?.answer(res => held.resolve(() => void res.end('{"choices":[]}')))
-  const asked = started.post('/v1/chat/completions', { model: 'sim-chat', messages: [{ role: 'user', content: 'x' }] })
+  const pending = started.post('/v1/chat/completions', {
+    model: 'sim-chat',
+    messages: [{ role: 'user', content: 'x' }],
+  })
   const answer = await held.promise
   t.match(await places(), {
     places: [
@@ -405,7 +408,7 @@ t.test('the system page shows used limit slots, and the connections to upstreams
     upstream_connections: [{ upstream: 'text', shared_with: [], busy: 1, most: 256, waiting: 0, waited: 1 }],
   })
   answer()
-  await (await asked).arrayBuffer()
+  await (await pending).arrayBuffer()
   await started.settled()
   t.match(await places(), { places: [{ taken: 0 }, { taken: 0 }] })
 })

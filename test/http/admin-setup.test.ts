@@ -27,15 +27,15 @@ async function serve(t: Test, folder: string, last: RegExp) {
     await gone
   }
   t.teardown(stop)
-  const said: string[] = []
+  const logged: string[] = []
   await new Promise<void>((resolve, reject) => {
     createInterface({ input: child.stderr }).on('line', text => {
-      said.push(text)
+      logged.push(text)
       if (last.test(text)) resolve()
     })
     void gone.then(() => reject(new Error(`it ended before it said ${String(last)}`)))
   })
-  const text = said.join('\n')
+  const text = logged.join('\n')
   const [, url = ''] = /^console +(http:\S+)\/console$/m.exec(text) ?? []
   const file = join(folder, 'tollgate-setup-link')
   const link = text.includes(file) ? await readFile(file, 'utf8') : ''

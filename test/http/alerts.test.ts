@@ -55,7 +55,7 @@ for (const [name, events, open] of [
   })
 
 t.test('current state: receivers, charges in review, a certificate near its end', async t => {
-  const told = findAlerts([], {
+  const alerts = findAlerts([], {
     now: 0,
     webhooks: [
       { webhook: 'finance', through: '', waiting: 3, givenUp: 1 },
@@ -68,7 +68,7 @@ t.test('current state: receivers, charges in review, a certificate near its end'
     newest: { review: 1_000, undelivered: new Map([['finance', 'evt_b']]) },
     certificateEnds: 86_400_000,
   })
-  t.strictSame(told.map(({ kind }) => kind).toSorted(), ['certificate.ends', 'charges.review', 'webhook.failing'])
+  t.strictSame(alerts.map(({ kind }) => kind).toSorted(), ['certificate.ends', 'charges.review', 'webhook.failing'])
   t.strictSame(findAlerts([], { ...nothing, certificateEnds: nothing.now + 15 * 86_400_000 }), [])
 })
 
@@ -89,19 +89,19 @@ const spentOf = (amount: number, spent: number) => ({
   budgets: [{ amount, per: 'total' as const }],
   spent: { day: 0, month: 0, total: spent },
 })
-const asked = { state: 'active', isAvailable: true }
+const activeState = { state: 'active', isAvailable: true }
 const away = { state: 'suspended', isAvailable: false }
 const total = { level: 'user', name: 'ada', amount: '10.00', spent: '10.00', per: 'total', renews: null }
 for (const [name, event, { keys, budget: now }, isOpen] of [
   ['a key that is suspended', of('upstream.key_suspended', key, 1), { keys: [['first', away]] }, true],
-  ['a key that has a new secret', of('upstream.key_suspended', key, 1), { keys: [['first', asked]] }, false],
+  ['a key that has a new secret', of('upstream.key_suspended', key, 1), { keys: [['first', activeState]] }, false],
   ['a key that was taken out', of('upstream.key_suspended', key, 1), { keys: [['second', away]] }, false],
   ['an upstream that was taken out', of('upstream.key_suspended', key, 1), {}, false],
   ['no key left', of('upstream.exhausted', { upstream: 'text' }, 1), { keys: [['first', away]] }, true],
   [
     'a key whose budget renewed',
     of('upstream.exhausted', { upstream: 'text' }, 1),
-    { keys: [['first', asked]] },
+    { keys: [['first', activeState]] },
     false,
   ],
   ['no upstream left', of('upstream.exhausted', { upstream: 'text' }, 1), {}, false],
@@ -206,10 +206,10 @@ t.test('refused sign-ins are counted by name, address and hour, and no password 
   await guess('hunter2-is-my-password')
   type Told = { times: number; count: number; rows: { name: string | null; times: number; remote: string }[] }
   const read = async (query = '') => (await admin.get(`/api/audit/sign-ins${query}`)).body as Told
-  const told = await read()
-  t.equal(told.times, 4)
+  const summary = await read()
+  t.equal(summary.times, 4)
   t.strictSame(
-    [...Map.groupBy(told.rows, row => row.name)]
+    [...Map.groupBy(summary.rows, row => row.name)]
       .map(([name, rows]) => [name, rows.reduce((n, row) => n + row.times, 0)])
       .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
     [
@@ -217,7 +217,7 @@ t.test('refused sign-ins are counted by name, address and hour, and no password 
       [null, 1],
     ],
   )
-  t.notMatch(JSON.stringify(told), /hunter2/)
+  t.notMatch(JSON.stringify(summary), /hunter2/)
   t.match(await read('?name=ann'), { times: 3 })
   t.match(await read('?name=ann&remote=10.0.0.1'), { times: 0, rows: [] })
   t.match(await read(`?until=${new Date(clock.now() - 7_200_000).toISOString()}`), { times: 0 })
@@ -232,11 +232,11 @@ t.test('guesses from many addresses do not fill the disk', async t => {
   t.teardown(() => storage.close())
   for (let i = 0; i < 320; i++)
     await storage.watch.refused({ name: 'none', remote: `198.51.${i >> 8}.${i & 255}`, way: 'password' })
-  const told = await storage.watch.listRefused({ limit: 1_000 })
-  t.equal(told.times, 320)
-  t.ok(told.count <= 402, `${told.count} rows in two hours at most`)
+  const summary = await storage.watch.listRefused({ limit: 1_000 })
+  t.equal(summary.times, 320)
+  t.ok(summary.count <= 402, `${summary.count} rows in two hours at most`)
   t.ok(
-    told.rows.some(row => row.remote === null && row.times >= 100),
+    summary.rows.some(row => row.remote === null && row.times >= 100),
     'the rest is counted in one row',
   )
   clock.forward(91 * 24 * 3_600_000)

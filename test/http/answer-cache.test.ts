@@ -25,16 +25,16 @@ const ask = (content: string, more: object = {}) => ({
 
 /** Every answer differs from the one before. */
 function counting(): Reaction {
-  let asked = 0
+  let calls = 0
   return res =>
     void res
       .writeHead(200, { 'content-type': 'application/json', 'openai-processing-ms': '7' })
-      .end(JSON.stringify({ id: `answer-${++asked}`, choices: [{ message: { content: `${asked}` } }], usage }))
+      .end(JSON.stringify({ id: `answer-${++calls}`, choices: [{ message: { content: `${calls}` } }], usage }))
 }
 
-const events = (asked: number): string =>
+const events = (number: number): string =>
   [
-    { choices: [{ index: 0, delta: { content: `${asked}` }, finish_reason: null }] },
+    { choices: [{ index: 0, delta: { content: `${number}` }, finish_reason: null }] },
     { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
     { choices: [], usage },
   ]
@@ -563,12 +563,12 @@ t.test(
 t.test('explain says how long responses are cached, and what a hit costs', async t => {
   const settings = '{ for: 90m, per: user, hit_price: { each: "0.001", times: "0.1" } }'
   const { gateway, folder } = await startCached(t, settings)
-  const asked = { model: 'sim-chat', size: undefined, quality: undefined, n: undefined }
+  const request = { model: 'sim-chat', size: undefined, quality: undefined, n: undefined }
   const uses = { input: 1_000_000, output: 0 }
-  const { cache } = await explainRequest(gateway.plan, { ...asked, operation: 'chat', uses })
+  const { cache } = await explainRequest(gateway.plan, { ...request, operation: 'chat', uses })
   t.match(cache, { for_ms: 5_400_000, per: 'user', keys: 'all', each: '0.001', times: '0.10', expected: '0.051' })
   const image = await explainRequest(gateway.plan, {
-    ...asked,
+    ...request,
     n: 1,
     operation: 'image.generate',
     model: 'alpha-image-2',

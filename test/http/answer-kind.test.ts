@@ -97,10 +97,10 @@ t.test('an answer of another kind than requested is a 502 that forbids retries, 
       const came = upstream.received.length
       upstream.answer(answer(type, text, pieceBytes))
       const refused = await post(path, body)
-      const told = (await refused.json()) as object
+      const refusal = (await refused.json()) as object
       const name = caseName({ what, pieceBytes })
       t.match([refused.status, refused.headers.get('x-should-retry')], [502, 'false'], name)
-      t.match(JSON.stringify(told), /instead of .*so its response was withheld/, name)
+      t.match(JSON.stringify(refusal), /instead of .*so its response was withheld/, name)
       t.equal(upstream.received.length, came + 1, name)
       t.match(await charges(1), [{ state: 'needs_review', reason: 'answer_unrecognised' }], name)
       t.match(await logs(1), [{ outcome: 'refused', status: 502, error: 'upstream_answer_kind' }], name)
@@ -114,8 +114,8 @@ t.test("the error is in the client's API format", async t => {
   const refuse = async ({ path, body }: Call): Promise<unknown> => (await post(path, body)).json()
   t.match(await refuse(streamed(calls.chat)), { error: { code: 'upstream_answer_kind', type: 'server_error' } })
   t.match(await refuse(streamed(calls.messages)), { type: 'error', error: { type: 'api_error' } })
-  const asked = { path: `${google}:streamGenerateContent?alt=sse`, body: { contents } }
-  t.match(await refuse(asked), { error: { code: 502, status: 'UNAVAILABLE' } })
+  const request = { path: `${google}:streamGenerateContent?alt=sse`, body: { contents } }
+  t.match(await refuse(request), { error: { code: 502, status: 'UNAVAILABLE' } })
 })
 
 t.test('a transcription requested as a stream is refused as JSON and passes as text', async t => {
@@ -218,10 +218,10 @@ const usage = {
   output_tokens: 7,
   input_tokens_details: { text_tokens: 2, image_tokens: 0 },
 }
-const said = { background: 'opaque', output_format: 'png', quality: 'high', size: '1254x1254' }
+const facts = { background: 'opaque', output_format: 'png', quality: 'high', size: '1254x1254' }
 const one = picture(1254, 1254)
 const other = picture(1254, 1250)
-const asJson = (...data: object[]): string => JSON.stringify({ created: 7, data, ...said, usage })
+const asJson = (...data: object[]): string => JSON.stringify({ created: 7, data, ...facts, usage })
 const event = (type: string, more: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
 
 t.test('images requested as a stream and answered as JSON become events of the API format', async t => {
@@ -233,7 +233,7 @@ t.test('images requested as a stream and answered as JSON become events of the A
       events,
       [
         { type: 'image_generation.completed', b64_json: one.b64_json, revised_prompt: 'a "red" boat' },
-        { type: 'image_generation.completed', b64_json: other.b64_json, created_at: 7, ...said, usage },
+        { type: 'image_generation.completed', b64_json: other.b64_json, created_at: 7, ...facts, usage },
       ],
       caseName({ pieceBytes }),
     )
@@ -266,8 +266,8 @@ t.test('images requested in one answer and answered as events become that answer
   const { openai, upstreams, charges, post } = await start(t)
   const streamed =
     event('image_generation.partial_image', { b64_json: picture(64, 64).b64_json, partial_image_index: 0 }) +
-    event('image_generation.completed', { ...one, created_at: 7, ...said }) +
-    event('image_generation.completed', { ...other, created_at: 7, ...said, usage }) +
+    event('image_generation.completed', { ...one, created_at: 7, ...facts }) +
+    event('image_generation.completed', { ...other, created_at: 7, ...facts, usage }) +
     'data: [DONE]\n\n'
   for (const [type, pieceBytes] of [
     [stream, 1e9],
@@ -276,7 +276,7 @@ t.test('images requested in one answer and answered as events become that answer
   ] as const) {
     upstreams['alpha']?.answer(answer(type, streamed, pieceBytes))
     const whole = await openai.images.generate({ ...draw, n: 2 })
-    t.match(whole, { data: [one, other], ...said, usage }, type)
+    t.match(whole, { data: [one, other], ...facts, usage }, type)
     t.match(await charges(1), [{ state: 'settled', delivery: 'confirmed', amount: '0.08' }], type)
   }
   upstreams['alpha']?.answer(answer(stream, streamed))

@@ -31,9 +31,9 @@ function working({ upstreams }: Started, work: Work): Work {
       }
     }
     if (!found) {
-      const asked: { stream?: boolean } = JSON.parse(body.toString())
+      const request: { stream?: boolean } = JSON.parse(body.toString())
       const response = { ...show(`resp_${++work.made}`), status: 'queued', usage: null }
-      if (asked.stream !== true) return say(200, response)
+      if (request.stream !== true) return say(200, response)
       const event = { type: 'response.created', sequence_number: 0, response }
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write(`event: response.created\ndata: ${JSON.stringify(event)}\n\n`)

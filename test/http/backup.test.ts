@@ -82,7 +82,7 @@ t.test('restores the data that a killed gateway had not checkpointed yet', async
   ]
   const storage = await openDatabase({ url: `sqlite:${live}`, role: 'tool' })
   const { key } = await createKey(storage, { name: 'kept', user: 'local' })
-  for (const beside of ['', '-wal']) await copyFile(live + beside, aside + beside)
+  for (const suffix of ['', '-wal']) await copyFile(live + suffix, aside + suffix)
   await storage.close()
   await restoreStorage({ url: `sqlite:${back}`, from: aside })
   t.same(

@@ -51,8 +51,8 @@ billed(
           return left.promise
         }),
       )
-      const asked = shop.ask({ ...alpha, n: 2 }, { leave: leave.promise })
-      await asked
+      const pending = shop.ask({ ...alpha, n: 2 }, { leave: leave.promise })
+      await pending
       left.resolve()
       const [charge] = await shop.charges(1)
       t.match(charge, { state: 'settled', count: 2, amount: '0.12' }, `left before piece ${point}`)
@@ -148,8 +148,8 @@ billed(
       await gate.promise
       res.writeHead(200, json).end(JSON.stringify({ data: [picture(1254, 1254)] }))
     })
-    const asked = Array.from({ length: 200 }, () => shop.ask(alpha, { leave: arrived.promise }))
-    await Promise.all(asked)
+    const pending = Array.from({ length: 200 }, () => shop.ask(alpha, { leave: arrived.promise }))
+    await Promise.all(pending)
     // The other requests have released the upstream before it answers.
     await brokenOff.promise
     while (shop.gateway.open > 64) await new Promise(resolve => setImmediate(resolve))
@@ -406,7 +406,7 @@ billed(
       await ledger.away()
       res.end(text.slice(-10))
     })
-    const asked = shop.ask(alpha, {
+    const pending = shop.ask(alpha, {
       onBytes: count => {
         bytes = count
         begun.resolve()
@@ -416,7 +416,7 @@ billed(
     while (shop.gateway.storage.ledger.healthy()) await new Promise(resolve => setImmediate(resolve))
     t.ok(bytes > 0 && bytes <= text.length - 4096, 'the last 4 KiB are not out')
     await ledger.back()
-    t.match(await asked, { status: 200, whole: true, text })
+    t.match(await pending, { status: 200, whole: true, text })
     t.match(await shop.charges(), [{ state: 'settled', count: 1, amount: '0.04' }])
   },
 )
@@ -437,13 +437,13 @@ billed(
         await gate.promise
         res.writeHead(200, json).end(JSON.stringify(body))
       })
-      const asked = shop.ask(alpha)
+      const pending = shop.ask(alpha)
       await arrived.promise
       await ledger.away()
       gate.resolve()
       while (shop.gateway.storage.ledger.healthy()) await new Promise(resolve => setImmediate(resolve))
       clock.move(10_001)
-      const answer = await asked
+      const answer = await pending
       t.notOk(answer.whole && answer.status === 200, caseName({ body }))
       if (answer.status === 503) {
         t.match(
@@ -481,7 +481,7 @@ billed(
       res.end(text.slice(first))
     })
     let bytes = 0
-    const asked = shop.ask(alpha, {
+    const pending = shop.ask(alpha, {
       onBytes: count => {
         bytes = count
         if (count >= expected) reached.resolve()
@@ -492,7 +492,7 @@ billed(
     t.equal(bytes, expected)
     db.exec('ROLLBACK')
     db.close()
-    t.match(await asked, { status: 200, whole: true, text })
+    t.match(await pending, { status: 200, whole: true, text })
     t.match(await shop.charges(), [{ state: 'settled', count: 1 }])
   },
 )
@@ -505,7 +505,7 @@ billed('a paused gateway whose charges another took over delivers nothing [row 2
     await gate.promise
     res.writeHead(200, json).end(JSON.stringify({ data: [picture(1254, 1254)] }))
   })
-  const asked = shop.ask(alpha)
+  const pending = shop.ask(alpha)
   await arrived.promise
   const db = new DatabaseSync(join(shop.folder, 'tollgate.db'), { timeout: 5_000 })
   // The rows that another process would write when it takes over.
@@ -514,7 +514,7 @@ billed('a paused gateway whose charges another took over delivers nothing [row 2
   )
   db.close()
   gate.resolve()
-  t.match(await asked, { status: 503, headers: { 'x-should-retry': 'false' } })
+  t.match(await pending, { status: 503, headers: { 'x-should-retry': 'false' } })
   await shop.settled()
   t.match(await shop.gateway.storage.books.all(null, 5), [{ state: 'needs_review', lines: [] }])
 })

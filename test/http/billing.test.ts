@@ -79,9 +79,10 @@ billed(
               const { key } = keys[turn++ % keys.length] as { key: string }
               shop.upstreams[family]?.answer({ data: Array.from({ length: count }, () => picture(width, height)) })
               const fields = { ...(family === 'alpha' ? alpha : beta), n, ...(size && { size }) }
-              const asked =
+              const request =
                 family === 'beta' && kind === 'generate' ? { ...fields, response_format: 'b64_json' } : fields
-              const answer = kind === 'generate' ? await shop.ask(asked, { key }) : await shop.ask(...edit(asked, key))
+              const answer =
+                kind === 'generate' ? await shop.ask(request, { key }) : await shop.ask(...edit(request, key))
               if (answer.status !== 200) t.fail(`${answer.status} ${answer.text}`)
               const billedTier = family === 'alpha' ? tier : requested[size ?? 'none']
               const wanted =
@@ -134,9 +135,9 @@ billed(
       { index: 2, tier: '2K', width: 1672, height: 941, price: '0.04' },
       { index: 3, tier: '2K', width: 1254, height: 1254, price: '0.04' },
     ])
-    const told = (await (await shop.get(`/v1/charges/${answer.id}`)).json()) as object
+    const shown = (await (await shop.get(`/v1/charges/${answer.id}`)).json()) as object
     const { id: _id, ...record } = charge ?? { id: '' }
-    t.strictSame(told, record, 'the client gets the same object')
+    t.strictSame(shown, record, 'the client gets the same object')
     const { key } = await shop.newKey()
     t.equal(
       (await shop.get(`/v1/charges/${answer.id}`, { authorization: `Bearer ${key}` })).status,

@@ -120,10 +120,10 @@ t.test('one request changes the state of at most one key, whatever the answers',
 t.test('a key without credit is suspended when a second, different request confirms it', async t => {
   const { send, always, states, other } = await open(t, undefined)
   always.set('one', [402, { error: { message: 'Payment required', code: 402 } }])
-  const asked = async (key?: string) => {
+  const postAs = async (key?: string) => {
     for (let i = 0; i < 40 && !states().includes('suspended'); i++) await send(ask(`word ${i}`), key)
   }
-  await asked(other)
+  await postAs(other)
   t.same(states(), ['suspended', 'active', 'active'])
 })
 

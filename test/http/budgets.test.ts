@@ -278,15 +278,15 @@ async function tenOfProcesses(t: Test, harness: StorageHarness, processes: numbe
   })
   for (const child of children) t.equal(await child.line(), 'ready', caseName({ child }))
   for (const child of children) child.say()
-  const told = await Promise.all(
+  const results = await Promise.all(
     children.map(async child => JSON.parse(await child.line()) as { admitted: number; least: number }),
   )
-  t.comment(JSON.stringify(told))
+  t.comment(JSON.stringify(results))
   t.equal(
-    told.reduce((all, { admitted }) => all + admitted, 0),
+    results.reduce((all, { admitted }) => all + admitted, 0),
     10,
   )
-  t.ok(told.every(({ least }) => least >= 0))
+  t.ok(results.every(({ least }) => least >= 0))
   t.match(await storage.keys.find(key.id), { held: 0, spent: budget })
   t.same((await storage.books.verify()).problems, [])
   await storage.close()

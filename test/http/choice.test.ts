@@ -111,13 +111,13 @@ t.test('each upstream gets its own model name and its own key', async t => {
   })
   upstreams[0]?.answer(refuse(503))
   t.equal((await post('/v1/chat/completions', {}, { model: modelName, more: [1, { a: '…' }] })).status, 200)
-  const [[asked], [again]] = upstreams.map(upstream => upstream.received) as unknown as [
+  const [[first], [again]] = upstreams.map(upstream => upstream.received) as unknown as [
     Upstream['received'],
     Upstream['received'],
   ]
-  t.match(asked?.json(), { model: 'name-at-first', more: [1, { a: '…' }] })
+  t.match(first?.json(), { model: 'name-at-first', more: [1, { a: '…' }] })
   t.match(again?.json(), { model: 'name-at-second', more: [1, { a: '…' }] })
-  t.equal(asked?.headers['authorization'], 'Bearer first')
+  t.equal(first?.headers['authorization'], 'Bearer first')
   t.equal(again?.headers['authorization'], undefined, 'a key goes to its own upstream alone')
   t.equal(again?.headers['x-api-key'], 'second')
 })
@@ -219,17 +219,17 @@ t.test('respects the Retry-After of a refusal, in seconds or as a date', async t
     clock: { now: () => start + tick, tick: () => tick },
   })
   for (const value of ['20', new Date(start + 120_000).toUTCString()]) {
-    const asked = first.received.length
+    const calls = first.received.length
     const from = tick
     first.answerOnce(refuse(429, { 'retry-after': value }))
     const ask = async (): Promise<void> => void (await (await post()).text())
     await ask()
     tick = from + 19_000
     await ask()
-    t.equal(first.received.length, asked + 1, `${value}: not before`)
+    t.equal(first.received.length, calls + 1, `${value}: not before`)
     tick = from + 60_000
     await ask()
-    t.equal(first.received.length, asked + 2, `${value}: after it, or after a minute`)
+    t.equal(first.received.length, calls + 2, `${value}: after it, or after a minute`)
     tick = 60_000
   }
 })
@@ -246,7 +246,7 @@ t.test("a client that leaves during the first upstream's wait causes no second c
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
   first.answer(() => arrive())
   const leaving = new AbortController()
-  const asked = fetch(`${url}/v1/chat/completions`, {
+  const pending = fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ model: modelName }),
@@ -254,7 +254,7 @@ t.test("a client that leaves during the first upstream's wait causes no second c
   })
   await arrived
   leaving.abort()
-  await t.rejects(asked)
+  await t.rejects(pending)
   await settled()
   t.match(rows, [{ outcome: 'caller_gone', upstream: 'upstream-0' }])
   t.equal(second.received.length, 0)
@@ -284,7 +284,7 @@ t.test('a client that leaves before the first event of a trial does not block fu
     res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
   })
   const leaving = new AbortController()
-  const asked = fetch(`${url}/v1/chat/completions`, {
+  const pending = fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ model: modelName }),
@@ -292,7 +292,7 @@ t.test('a client that leaves before the first event of a trial does not block fu
   })
   await heard
   leaving.abort()
-  await t.rejects(asked)
+  await t.rejects(pending)
   await settled()
   first.answer({ from: 'first' })
   t.strictSame(await (await post()).json(), { from: 'first' })

@@ -107,11 +107,11 @@ t.test('without a terminal and with --format json, programs can read all output 
   const ran = await runMany({ folder: shop.folder, env }, [...words, ...wrong.map(some => [...some, '--format=json'])])
   for (const [i, { code, stdout, stderr }] of ran.entries()) {
     const path = all[i]?.[0] ?? ''
-    const said = stderr.split('\n').filter(line => line !== '')
+    const errors = stderr.split('\n').filter(line => line !== '')
     const lines = stdout.split('\n').filter(line => line !== '')
     t.ok(isRecord(stdout) || lines.every(isRecord), caseName({ path, stdout }))
     t.ok(
-      said.every(line => isRecord(line)),
+      errors.every(line => isRecord(line)),
       caseName({ path, stderr }),
     )
     if (i >= all.length) t.ok(code === 2 || code === 3, caseName({ i, code, stderr }))
@@ -166,8 +166,8 @@ t.test('a reload command reports a reload that the file watcher did a moment bef
     ])
   t.match(await again(), [{ stdout: '', stderr: /^revision \w+: no changes\n$/ }, {}])
   await shop.reload([{ 'groups/default/rpm': 1000001 }])
-  const [told, after] = await again()
-  t.match(told, {
+  const [shown, after] = await again()
+  t.match(shown, {
     code: 0,
     stdout: /1000001/,
     stderr: /^revision \w+: 1 change, applied \d+ s ago, when the file changed\n$/,

@@ -70,10 +70,10 @@ t.test('[6.7] a tail begun by a clock ahead shows requests that end after the cl
   const clock = new HandClock()
   const right = clock.now()
   clock.jump(far)
-  const asked: LogFilter[] = []
+  const filters: LogFilter[] = []
   const journal = {
     async list(filter: LogFilter) {
-      asked.push(filter)
+      filters.push(filter)
       return [{ row: logRow({ time: right }), charge: null }]
     },
   }
@@ -88,7 +88,7 @@ t.test('[6.7] a tail begun by a clock ahead shows requests that end after the cl
   t.match(await rows.next(), { value: /following/ })
   clock.jump(-far)
   t.match(await rows.next(), { value: /^event: log/ })
-  t.ok((asked[0]?.endedFrom ?? Infinity) <= right)
+  t.ok((filters[0]?.endedFrom ?? Infinity) <= right)
 })
 
 t.test('[6.7] exported metrics begin before they end, whatever clock jumps since the start', async t => {

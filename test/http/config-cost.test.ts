@@ -24,8 +24,8 @@ function costOf(plan: CompiledConfig, charge: Charge) {
 for (const seed of [1, 6])
   t.test(`the cost under other prices equals the charges of the same requests there, seed ${seed}`, async t => {
     const dice = diceOf(seed * 7_919)
-    const asked = randomRequests(dice, 16)
-    const [before, after] = [await askAll(t, randomYaml(dice), asked), await askAll(t, randomYaml(dice), asked)]
+    const requests = randomRequests(dice, 16)
+    const [before, after] = [await askAll(t, randomYaml(dice), requests), await askAll(t, randomYaml(dice), requests)]
     const { storage } = before.started.gateway
     const own = await replayCosts(before.started.plan, storage.books, ever)
     const costs = await storage.journal.costs({ since: 0, until: costsUntil, bars: [0], by: null, where: {} })
@@ -110,9 +110,9 @@ t.test('the console and the command line compute the cost under a text, and stor
   const shipped = await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8')
   await writeFile(then, shipped.replace('alpha, prices: { 1K: "0.02"', 'alpha, prices: { 1K: "0.01"'))
   const place = { folder: started.folder, storage: `sqlite:${join(started.folder, 'tollgate.db')}` }
-  const told = await runCli(place, 'config', 'cost', then, '--since', '1h')
-  t.match(told.stdout, /alpha-image-2 +1 +0\.06 +0\.05 +-0\.01\n/, told.stderr)
-  t.match(told.stdout, '1 charge: 0.06 USD as charged, 0.05 by')
+  const result = await runCli(place, 'config', 'cost', then, '--since', '1h')
+  t.match(result.stdout, /alpha-image-2 +1 +0\.06 +0\.05 +-0\.01\n/, result.stderr)
+  t.match(result.stdout, '1 charge: 0.06 USD as charged, 0.05 by')
   const json = await runCli(place, 'config', 'cost', then, '--since', '1h', '--format', 'json')
   t.match(JSON.parse(json.stdout), { charges: 1, before: '0.06', after: '0.05', difference: '-0.01' })
   await writeFile(then, shipped.replace('alpha-image-2:', 'another:'))

@@ -165,7 +165,7 @@ t.test('history is listed, compared, and rated again without secrets', async t =
   t.equal((await viewer.post('/api/config/history/1/cost', {})).status, 403)
 
   const place = { folder: started.folder, storage: `sqlite:${join(started.folder, 'tollgate.db')}` }
-  const run = (...asked: readonly string[]) => runCli(place, 'config', ...asked)
+  const run = (...words: readonly string[]) => runCli(place, 'config', ...words)
   const listed = await run('history', '--limit', '4')
   t.match(
     listed.stdout,
@@ -177,12 +177,12 @@ t.test('history is listed, compared, and rated again without secrets', async t =
       .split('\n')
       .map(line => JSON.parse(line) as object)
   t.match(json((await run('history', '--format', 'json')).stdout).at(-1), { id: 1, how: 'start', by: null })
-  const told = await run('diff', '2')
+  const comparison = await run('diff', '2')
   t.match(
-    told.stdout,
+    comparison.stdout,
     /^price of alpha-image-2.*0\.05 USD\n\n--- gateway\.yaml of 1\n\+\+\+ gateway\.yaml of 2\n@@ -\d+,7 \+\d+,7 @@\n/,
   )
-  t.match(told.stdout, /\n-.*2K: "0\.04".*\n\+.*2K: "0\.05"/)
+  t.match(comparison.stdout, /\n-.*2K: "0\.04".*\n\+.*2K: "0\.05"/)
   t.match(json((await run('diff', '3', '1', '--format', 'json')).stdout), [
     { id: 3, against: 1, changes: [/0\.05/], change_count: 1 },
   ])

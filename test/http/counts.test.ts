@@ -48,8 +48,8 @@ t.test('[6.4] an undeclared field that names a number is not forwarded, and the 
   const { upstreams, post, logs, plan, charges } = await start(t, { edit: undeclared })
   upstreams['beta']?.answer(one)
   const fields = { [nested]: { max_images: 10, mode: 'auto' }, num_images: 4, extra: [{ batch_size: 2, a: 1 }] }
-  const asked = { model: 'beta-imagine-image', prompt: 'a {boat}', n: 1, ...fields }
-  t.equal((await post(generations, asked)).status, 200)
+  const imageRequest = { model: 'beta-imagine-image', prompt: 'a {boat}', n: 1, ...fields }
+  t.equal((await post(generations, imageRequest)).status, 200)
   const { received } = upstreams['beta'] as (typeof upstreams)[string]
   const sent = received.at(-1)?.json() ?? {}
   t.match(sent, { prompt: 'a {boat}', n: 1, [nested]: { mode: 'auto' }, extra: [{ a: 1 }] })
@@ -59,7 +59,7 @@ t.test('[6.4] an undeclared field that names a number is not forwarded, and the 
   t.same(log?.dropped, dropped)
   t.notOk(log?.forwarded.includes('num_images'))
   const request = {
-    model: asked.model,
+    model: imageRequest.model,
     operation: 'image.generate',
     size: undefined,
     quality: undefined,

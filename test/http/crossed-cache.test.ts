@@ -24,10 +24,10 @@ const usage = { prompt_tokens: 100, completion_tokens: 100 }
 
 t.test('names of one wildcard share no response, and a change of the wildcard drops them', async t => {
   const started = await start(t, { yaml: config, upstreams: ['text'] })
-  let asked = 0
+  let calls = 0
   started.upstream.answer(res => {
     res.writeHead(200, { 'content-type': 'application/json' })
-    res.end(JSON.stringify({ id: `answer-${++asked}`, choices: [{ message: { content: 'hi' } }], usage }))
+    res.end(JSON.stringify({ id: `answer-${++calls}`, choices: [{ message: { content: 'hi' } }], usage }))
   })
   const says = async (model: string) => {
     const messages = [{ role: 'user', content: 'hi' }]

@@ -17,9 +17,9 @@ const image = { model: 'alpha-image-2', prompt: 'a boat' }
 function hold(upstream: Upstream, count: number): { readonly reached: Promise<void>; readonly go: () => void } {
   const go = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
-  let asked = 0
+  let calls = 0
   upstream.answer(async res => {
-    if (++asked === count) reached.resolve()
+    if (++calls === count) reached.resolve()
     await go.promise
     res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data: [picture(1024, 1024)] }))
   })
@@ -55,7 +55,7 @@ t.test('a stop lets 50 requests in flight end, closes each connection, and accep
   t.teardown(() => agent.destroy())
   t.equal((await get(started, agent)).status, 200)
   const { reached, go } = hold(upstream, 50)
-  const asked = Array.from({ length: 50 }, () => askOnce(url, image, { key }))
+  const pending = Array.from({ length: 50 }, () => askOnce(url, image, { key }))
   await reached
   const busy = await openWire(url)
   await busy.write(requestHead('GET', '/v1/models', [`Authorization: Bearer ${key}`]))
@@ -71,7 +71,7 @@ t.test('a stop lets 50 requests in flight end, closes each connection, and accep
   t.equal(gateway.open, 50)
 
   go()
-  const answers = await Promise.all(asked)
+  const answers = await Promise.all(pending)
   t.same(
     answers.map(({ status, whole, headers }) => [status, whole, headers['connection']]),
     answers.map(() => [200, true, 'close']),
@@ -87,7 +87,7 @@ t.test('a request on a busy connection gets 503 during a stop and is closed, not
   const started = await start(t, { edit: free })
   const { gateway, url, key, upstream } = started
   const { reached, go } = hold(upstream, 1)
-  const asked = askOnce(url, image, { key })
+  const pending = askOnce(url, image, { key })
   await reached
   const wire = await openWire(url)
   const head = requestHead('GET', '/v1/models', [`Authorization: Bearer ${key}`])
@@ -105,7 +105,7 @@ t.test('a request on a busy connection gets 503 during a stop and is closed, not
   t.match(late.body.toString(), /"code":"draining"/)
   t.equal(await wire.ended, 'end')
   go()
-  t.equal((await asked).status, 200)
+  t.equal((await pending).status, 200)
   await closed
 })
 
@@ -156,8 +156,8 @@ t.test('a stuck upstream is cut at the deadline, and its charges are resolved [O
   const started = await start(t, { edit: [...free, { 'server/drain': '300ms' }] })
   const { gateway, url, key, upstream } = started
   const reached = Promise.withResolvers<void>()
-  let asked = 0
-  upstream.answer(() => (++asked === 3 ? reached.resolve() : undefined))
+  let calls = 0
+  upstream.answer(() => (++calls === 3 ? reached.resolve() : undefined))
   const left = Promise.withResolvers<void>()
   const waiting = [0, 1].map(() => askOnce(url, image, { key }))
   // The third client disconnects: the gateway still reads the upstream's answer in order to charge it.

@@ -556,10 +556,10 @@ t.test('an early answer during the upload reaches the client, and nothing is bil
   ] as const
   for (const [status, manners] of cases) {
     const title = `${status}, and it ${manners}`
-    const said = hasty.answer(status, manners)
+    const sentText = hasty.answer(status, manners)
     const answered = await edited.postForm(body, contentType)
     t.equal(answered.status, status, title)
-    t.equal(await answered.text(), said, title)
+    t.equal(await answered.text(), sentText, title)
     await t.rejects(
       client.images.edit({ model: 'alpha-image-2', prompt: 'p', image }),
       { status, code: 'hasty' },
@@ -712,7 +712,7 @@ t.test('an edit streams with stream=true in the form, and its completed pictures
   t.match(textsOf(await sent()), { stream: 'true', partial_images: '1' })
   t.match(await charges(), [{ state: 'settled', count: 1, tier: '2K', actual_size: '1536x1024', amount: '0.04' }])
 
-  const asked = upstreams['alpha']?.received.length
+  const calls = upstreams['alpha']?.received.length
   for (const [fields, code] of [
     [{ model: 'beta-imagine-image', stream: 'true' }, 'streaming_unsupported'],
     [{ model: 'alpha-image-2', stream: 'yes' }, 'invalid_type'],
@@ -723,6 +723,6 @@ t.test('an edit streams with stream=true in the form, and its completed pictures
     t.equal(answered.status, 400, caseName({ fields, code }))
     t.match(await answered.json(), { error: { code } }, caseName({ fields, code }))
   }
-  t.equal(upstreams['alpha']?.received.length, asked)
+  t.equal(upstreams['alpha']?.received.length, calls)
   t.equal((await charges()).length, 1)
 })

@@ -44,9 +44,9 @@ async function portOf({ stdout }: ChildProcess): Promise<string> {
 
 t.test("the page's samples work unchanged: by itself", async t => {
   const { child } = await laySample(t, "name: 'first'")
-  const [told, said, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  t.equal(code, 0, said)
-  t.match(told, /^200 req_\w+\n$/m)
+  const [output, errorText, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  t.equal(code, 0, errorText)
+  t.match(output, /^200 req_\w+\n$/m)
 })
 
 for (const [host, line] of [
@@ -90,10 +90,10 @@ for (const [host, line] of [
 
 t.test("the page's samples work unchanged: with a custom log, and both errors", async t => {
   const { child } = await laySample(t, 'error instanceof StorageError')
-  const [told, said, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  t.equal(code, 0, said)
-  t.match(told, /^ready true$/m)
-  t.equal(said, '')
+  const [output, errorText, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  t.equal(code, 0, errorText)
+  t.match(output, /^ready true$/m)
+  t.equal(errorText, '')
 
   const wrong = await laySample(t, 'error instanceof StorageError')
   await writeFile(join(wrong.folder, 'gateway.yaml'), 'version: 1\n')

@@ -70,10 +70,10 @@ events:
     }
     t.match(JSON.parse(receiver.received.at(-1)?.body ?? ''), { type: 'config.applied', data: { count: 0 } })
     receiver.received.length = 6
-    const told = receiver.received.map(
+    const deliveries = receiver.received.map(
       ({ body }) => JSON.parse(body) as { type: string; data: { [name: string]: unknown } },
     )
-    t.same(told.map(({ type }) => type).toSorted(), [
+    t.same(deliveries.map(({ type }) => type).toSorted(), [
       'charge.refunded',
       'charge.settled',
       'charge.settled',
@@ -86,17 +86,17 @@ events:
         new Webhook(secret).verify(body, headers as { readonly [name: string]: string }),
         caseName({ body, headers }),
       )
-    t.match(told.find(({ data }) => data['request_id'] === ours)?.data, {
+    t.match(deliveries.find(({ data }) => data['request_id'] === ours)?.data, {
       amount: '0.04',
       key_id: keyId,
       user: 'local',
     })
-    t.match(told.find(({ type }) => type === 'charge.refunded')?.data, {
+    t.match(deliveries.find(({ type }) => type === 'charge.refunded')?.data, {
       amount: '0.04',
       user: 'ben',
       request_id: bens,
     })
-    t.match(told.find(({ type }) => type === 'config.applied')?.data, { changes: [/retention\.log/], count: 1 })
+    t.match(deliveries.find(({ type }) => type === 'config.applied')?.data, { changes: [/retention\.log/], count: 1 })
     const all = JSON.stringify(receiver.received)
     for (const hidden of [secret.slice(6), made.secret, started.key, 'upstream-secret'])
       t.notOk(all.includes(hidden), caseName({ hidden }))

@@ -48,12 +48,12 @@ t.test("an upstream's refusal is stored, shortened, without our key and without 
     ['upstream connect error', 'upstream connect error'],
     [`{"error":{"message":"first","more":"${'x'.repeat(20_000)}"}}`, 'first'],
   ]
-  for (const [body, said] of cases) {
+  for (const [body, snippet] of cases) {
     upstream.answer(res => void res.writeHead(500, { 'content-type': 'application/json' }).end(body))
     const answer = await post('/v1/chat/completions', chat)
     await answer.text()
     const [record] = await logs()
-    t.match(record, { status: 500, upstream_said: said }, caseName({ said }))
+    t.match(record, { status: 500, upstream_said: snippet }, caseName({ snippet }))
   }
 })
 

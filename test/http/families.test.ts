@@ -99,15 +99,20 @@ for (const send of ['resolution and aspect_ratio', 'size as sent'] as const) {
     const simulated = { generated: 'generated', edited: 'edited' } as const
     for (const row of familyB) {
       for (const kind of [simulated.generated, simulated.edited]) {
-        const asked = row.size === undefined ? {} : { size: row.size as '1024x1024' }
+        const sizeField = row.size === undefined ? {} : { size: row.size as '1024x1024' }
         const answer =
           kind === 'generated'
-            ? await openai.images.generate({ model: 'beta-imagine-image', prompt: 'a boat', quality: 'high', ...asked })
+            ? await openai.images.generate({
+                model: 'beta-imagine-image',
+                prompt: 'a boat',
+                quality: 'high',
+                ...sizeField,
+              })
             : await openai.images.edit({
                 model: 'beta-imagine-image',
                 prompt: 'a boat',
                 image: await reference(64, 64),
-                ...asked,
+                ...sizeField,
               })
         const link = answer.data?.[0]?.url
         t.match(link, /^http/, `${row.size} ${kind}: a link comes back`)
@@ -117,7 +122,7 @@ for (const send of ['resolution and aspect_ratio', 'size as sent'] as const) {
         const { image: _image, ...sent } = fields ?? {}
         const wanted =
           send === 'size as sent'
-            ? asked
+            ? sizeField
             : { resolution: row.resolution, ...(row.ratio !== undefined && { aspect_ratio: row.ratio }) }
         t.strictSame(
           sent,

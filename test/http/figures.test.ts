@@ -54,13 +54,13 @@ t.test('metrics report images, money, limits and upstreams', async t => {
       await go.promise
       req.socket.resetAndDestroy()
     })
-    const asked = post(path, { model: 'alpha-image-2', prompt: 'a' })
+    const pending = post(path, { model: 'alpha-image-2', prompt: 'a' })
     await came.promise
     const during = await scrape()
     t.equal(valueOf(during, 'tollgate_holds_open'), 1)
     t.ok(valueOf(during, 'tollgate_held_micros{currency="USD"}') > 0)
     go.resolve()
-    await asked
+    await pending
     await settled()
     const after = await scrape()
     t.equal(valueOf(after, 'tollgate_holds_open'), 0)

@@ -147,11 +147,11 @@ t.test('upstreams get additional models by their own names', async t => {
 
 t.test('charges the model that the answer names, and the most expensive if it names none', async t => {
   const { id, key } = await shared.newKey({ budget: 10_000_000 })
-  const event = (told: object): string =>
-    `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', ...told })}\n\n`
-  const streamed = (model: string, told: object | null): string =>
+  const event = (fields: object): string =>
+    `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', ...fields })}\n\n`
+  const streamed = (model: string, reported: object | null): string =>
     event({ model, choices: [{ index: 0, delta: { content: 'Hello.' } }], usage: null }) +
-    (told ? event({ model, choices: [], usage: told }) : '') +
+    (reported ? event({ model, choices: [], usage: reported }) : '') +
     'data: [DONE]\n\n'
   for (const { name, react, model, amount, stream = false } of [
     { name: 'the first', react: answered('vendor/cheap'), model: 'cheap', amount: '0.0011' },
@@ -202,7 +202,7 @@ t.test('with the shipped file a restricted key gets no other model through a too
   ] as const
   const shipped = await start(t, { edit })
   const { key } = await shipped.newKey({ models: ['sim-chat', 'sim-messages', 'sim-embedding'] })
-  const asked = shipped.upstreams['text'] as NonNullable<(typeof shipped.upstreams)[string]>
+  const upstream = shipped.upstreams['text'] as NonNullable<(typeof shipped.upstreams)[string]>
   const advisor = (model: string) => ({ type: 'advisor_20260301', name: 'advisor', model })
   const served = (model: string) => ({ type: 'openrouter:advisor', parameters: { model } })
   const drawn = (model: string) => ({ type: 'image_generation', model })
@@ -219,8 +219,8 @@ t.test('with the shipped file a restricted key gets no other model through a too
       const answer = await askOnce(shipped.url, body, { path: at, key, headers: { 'x-api-key': key } })
       t.match(answer, { status, text: name }, caseName({ at, name }))
     }
-  t.equal(asked.received.length, 0, 'no upstream was called')
-  asked.answer(answered('sim-chat'))
+  t.equal(upstream.received.length, 0, 'no upstream was called')
+  upstream.answer(answered('sim-chat'))
   const own = { model: 'sim-chat', messages, tools: [served('sim-embedding')] }
   t.equal((await askOnce(shipped.url, own, { path, key })).status, 200, 'an allowed one is called')
 })

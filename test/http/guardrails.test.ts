@@ -45,14 +45,14 @@ function textOf(stream: string): string {
 }
 
 /** A moderation service whose answers the test sets. */
-async function startService(t: Test, answer: (asked: Asked) => object | number) {
+async function startService(t: Test, answer: (request: Asked) => object | number) {
   const asked: Asked[] = []
   const server = createServer(async (req, res) => {
     const one = { ...((await json(req)) as Asked), authorization: req.headers.authorization }
     asked.push(one)
-    const said = answer(one)
-    if (typeof said === 'number') res.writeHead(said).end()
-    else res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(said))
+    const reply = answer(one)
+    if (typeof reply === 'number') res.writeHead(reply).end()
+    else res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {

@@ -5,7 +5,7 @@ import { type Edits, start } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const generations = '/v1/images/generations'
-const asked = { model: 'beta-imagine-image', prompt: 'a boat' }
+const request = { model: 'beta-imagine-image', prompt: 'a boat' }
 const link = 'https://pictures.example/one.png'
 const allFields: Edits = [{ 'families/beta-image/forward/image.generate': { all: true } }]
 
@@ -21,7 +21,7 @@ t.test('[6.2] an image in an answer with an error status is not delivered unpaid
   ]
   for (const [status, type, body] of answers) {
     upstreams['beta']?.answer(res => void res.writeHead(status, { 'content-type': type }).end(body))
-    const refused = await post(generations, asked)
+    const refused = await post(generations, request)
     t.match([refused.status, await refused.json()], [502, { error: { code: 'upstream_answer_unrecognised' } }], type)
     t.match(
       (await charges(1))[0],
@@ -49,7 +49,7 @@ t.test('[6.2] a refusal passes unchanged, and is free', async t => {
   ]
   for (const [status, type, body] of refusals) {
     upstreams['beta']?.answer(res => void res.writeHead(status, { 'content-type': type }).end(body))
-    const refused = await post(generations, asked)
+    const refused = await post(generations, request)
     t.equal(refused.status, status, body)
     t.equal(await refused.text(), body, caseName({ status, type, body }))
     t.match((await charges(1))[0], { state: 'voided', reason: 'upstream_refused' }, caseName({ status, type, body }))
@@ -61,9 +61,13 @@ t.test('[6.4] a number of images in the address is refused', async t => {
   const { upstreams, post, logs } = await start(t, { edit: allFields })
   upstreams['beta']?.answer({ created: 1, data: [{ url: link }] })
   for (const query of ['n=10', 'a=1&num%5Fimages=4', 'opt[max_images]=4', 'N=2&b=1'])
-    t.match(await (await post(`${generations}?${query}`, asked)).json(), { error: { code: 'count_in_address' } }, query)
+    t.match(
+      await (await post(`${generations}?${query}`, request)).json(),
+      { error: { code: 'count_in_address' } },
+      query,
+    )
   t.equal(upstreams['beta']?.received.length, 0)
-  t.equal((await post(`${generations}?api-version=1&prompt=n=3`, asked)).status, 200)
+  t.equal((await post(`${generations}?api-version=1&prompt=n=3`, request)).status, 200)
   t.equal(upstreams['beta']?.received[0]?.url, `${generations}?api-version=1&prompt=n=3`)
   t.match(await logs(1), [{ status: 200 }])
 })
@@ -74,7 +78,7 @@ t.test('[6.4] recognises many names for a number of images', async t => {
   const names = 'num_pictures imgNum output_num total_images image_number pic_count max_outputs imageQuantity num_imgs'
   const more = Object.fromEntries(names.split(' ').map(name => [name, 4]))
   await post(generations, {
-    ...asked,
+    ...request,
     ...more,
     num_inference_steps: 4,
     image: 'a',
@@ -110,7 +114,7 @@ t.test('[6.2] a client whose budget is held by charges in review gets that reaso
   const { upstreams, post, newKey } = await start(t)
   upstreams['beta']?.answer({ images: [{ url: link }] })
   const { key } = await newKey({ budget: 40_000 })
-  const ask = () => post(generations, asked, { authorization: `Bearer ${key}` })
+  const ask = () => post(generations, request, { authorization: `Bearer ${key}` })
   t.equal((await ask()).status, 502)
   const refused = await ask()
   const message = /0\.00 USD left \(0\.04 USD is held for running requests or charges that need review\)/

@@ -297,7 +297,7 @@ t.test(
 
 t.test('requests by fetch follow NO_PROXY like requests to upstreams', async t => {
   const proxy = await startConnectProxy(t)
-  const asked = async (env: Record<string, string>, url: string): Promise<boolean> => {
+  const reachesProxy = async (env: Record<string, string>, url: string): Promise<boolean> => {
     const restore = await useEnvironmentProxy(env)
     const before = proxy.asked.length
     proxy.refuse = 403
@@ -320,7 +320,7 @@ t.test('requests by fetch follow NO_PROXY like requests to upstreams', async t =
     [{ HTTP_PROXY, HTTPS_PROXY: 'socks5://127.0.0.1:1' }, 'https://issuer.invalid', false],
     [{ HTTP_PROXY: 'socks5://127.0.0.1:1', HTTPS_PROXY: HTTP_PROXY }, 'http://issuer.invalid', false],
   ] as const)
-    t.equal(await asked(env, url), isProxied, `${JSON.stringify(env)} ${url}`)
+    t.equal(await reachesProxy(env, url), isProxied, `${JSON.stringify(env)} ${url}`)
 })
 
 t.test(

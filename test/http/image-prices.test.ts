@@ -42,11 +42,11 @@ routes:
 
 type Sold = Started & {
   /** Sets the output facts in the next answer. */
-  readonly tell: (told: Telling) => void
+  readonly tell: (facts: Telling) => void
   /** Sends a request whose answer has these pictures and output facts; returns its status and text. */
   readonly buy: (
     fields: { readonly [name: string]: Json },
-    told: Telling,
+    facts: Telling,
     answer: object,
     status?: number,
   ) => Promise<{ readonly status: number; readonly text: string }>
@@ -64,8 +64,8 @@ function sold(title: string, yaml: string, run: (t: Test, shop: Sold) => Promise
     await run(t, {
       ...started,
       tell: telling.next,
-      async buy(fields, told, answer, status = 200) {
-        telling.next(told)
+      async buy(fields, facts, answer, status = 200) {
+        telling.next(facts)
         started.upstream.answerOnce(res => {
           res.writeHead(status, { 'content-type': 'application/json' })
           res.end(JSON.stringify(answer))
@@ -122,8 +122,8 @@ sold(
     t.match(await page('&field.quality=low&field.resolution=2k'), /2 × 0\.06 = .*0\.12/s)
     t.match(await page('&field.quality=low'), 'no price for resolution not given')
     t.equal(upstream.received.length, heard, 'nothing was sent')
-    const told = await get(`/v1/charges/${charge?.id}`, { authorization: `Bearer ${key}` })
-    t.match(await told.json(), { vendor_cost: null, tier: 'high 2k' })
+    const response = await get(`/v1/charges/${charge?.id}`, { authorization: `Bearer ${key}` })
+    t.match(await response.json(), { vendor_cost: null, tier: 'high 2k' })
   },
 )
 
@@ -173,7 +173,7 @@ const telled = yamlOf(
 
 sold('what the answer tells decides, and stands with the lines', telled, async (t, { buy, charges, gateway }) => {
   const data = [{ url: 'https://files.example/1.png' }, { url: 'https://files.example/2.png' }]
-  const told = {
+  const facts = {
     sizes: [
       [1000, 1000],
       [2048, 1000],
@@ -181,7 +181,7 @@ sold('what the answer tells decides, and stands with the lines', telled, async (
     facts: { quality: 'low', tokens: 999, draft: true },
     cost: '0.0734567',
   }
-  t.match(await buy({ quality: 'high', n: 2 }, told, { data }), { status: 200 })
+  t.match(await buy({ quality: 'high', n: 2 }, facts, { data }), { status: 200 })
   const [charge] = await charges(1)
   t.match(charge, { state: 'settled', amount: '0.058995', vendor_cost: '0.073457', source: 'told' })
   t.match(

@@ -71,8 +71,8 @@ t.test('an image priced by tokens is never free if the answer reports no usage',
       t.match(JSON.stringify(charge), /untold/, name)
     }
   const usage = { output_tokens: 1000, input_tokens_details: { text_tokens: 10 } }
-  const told = await ask('by-tokens-left', { created: 1, data: [picture], usage })
-  t.match(told.charge, { state: 'settled', amount: '0.03005' })
+  const byReport = await ask('by-tokens-left', { created: 1, data: [picture], usage })
+  t.match(byReport.charge, { state: 'settled', amount: '0.03005' })
 })
 
 t.test('an image priced by area costs the size that the gateway sent if the answer reports none', async t => {
@@ -81,11 +81,11 @@ t.test('an image priced by area costs the size that the gateway sent if the answ
   t.match(unsaid.charge, { state: 'settled', amount: '0.05' })
   t.match(JSON.stringify(unsaid.charge), /untold/)
   t.match(upstreams['maker']?.received.at(-1)?.json(), { image_size: { width: 1024, height: 1024 } })
-  const asked = await ask('by-area', { images: [{ url: `${url}?2` }] }, { size: '512x512' })
-  t.match(asked.charge, { state: 'settled', amount: '0.025' })
-  const said = await ask('by-area', { images: [{ url: `${url}?3`, width: 2000, height: 2000 }] })
-  t.match(said.charge, { state: 'settled', amount: '0.1' })
-  t.notMatch(JSON.stringify(said.charge), /untold/)
+  const byRequest = await ask('by-area', { images: [{ url: `${url}?2` }] }, { size: '512x512' })
+  t.match(byRequest.charge, { state: 'settled', amount: '0.025' })
+  const byAnswer = await ask('by-area', { images: [{ url: `${url}?3`, width: 2000, height: 2000 }] })
+  t.match(byAnswer.charge, { state: 'settled', amount: '0.1' })
+  t.notMatch(JSON.stringify(byAnswer.charge), /untold/)
 })
 
 t.test('replay rates every charge unchanged', async t => {

@@ -84,8 +84,8 @@ t.test('nine in ten priced names of a dozen configurations serve the clients of 
       t.equal(two.status, 200, `${name}: two texts for ${model}`)
     }
     const broken = new Set<string>()
-    const asked = [...plan.models.values()].flatMap(model => requestsOf(model).map(one => [model, one] as const))
-    for (const [model, one] of asked) {
+    const requests = [...plan.models.values()].flatMap(model => requestsOf(model).map(one => [model, one] as const))
+    for (const [model, one] of requests) {
       const response = await ask(url, key, one)
       t.equal(response.status, 200, `${name}: ${model.name} at ${one[0]}: ${await response.text()}`)
       if (response.status !== 200) broken.add(model.name)

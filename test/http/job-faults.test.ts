@@ -48,7 +48,7 @@ const there: Edits = jobs.slice(-1)
 const sample = png(512, 512).toString('base64')
 const ready = { status: 'Ready', result: { sample } }
 const pending = { status: 'Pending' }
-const asked = { model: 'maker-1', prompt: 'a cat' }
+const request = { model: 'maker-1', prompt: 'a cat' }
 const detached = { prefer: 'respond-async' }
 
 /** The system's time, which a test can advance; `look` runs the periodic tasks of every few seconds. */
@@ -96,11 +96,11 @@ function openVendor({ upstreams }: Started): Vendor {
   upstream.answer(async (res: ServerResponse, { method, url }: Received) => {
     const work = method === 'POST' ? ++works : Number(/\d+$/.exec(url)?.[0])
     if (method === 'GET') vendor.polls++
-    const said = method === 'POST' ? { id: `work-${work}` } : vendor.says(work, vendor.polls)
+    const reply = method === 'POST' ? { id: `work-${work}` } : vendor.says(work, vendor.polls)
     await vendor.before(method)
-    const status = method === 'POST' && vendor.refuses.has(work) ? 400 : typeof said === 'number' ? said : 200
+    const status = method === 'POST' && vendor.refuses.has(work) ? 400 : typeof reply === 'number' ? reply : 200
     res.writeHead(status, { 'content-type': 'application/json' })
-    res.end(JSON.stringify(status === 200 ? said : { error: { message: 'it says no' } }))
+    res.end(JSON.stringify(status === 200 ? reply : { error: { message: 'it says no' } }))
   })
   return vendor
 }
@@ -146,7 +146,7 @@ async function ended(started: Started, key: string, id: string): Promise<Told> {
 }
 
 async function handOver({ post }: Started, n = 1): Promise<string> {
-  const res = await post('/v1/images/generations', { ...asked, n }, detached)
+  const res = await post('/v1/images/generations', { ...request, n }, detached)
   return ((await res.json()) as { id: string }).id
 }
 
@@ -165,7 +165,7 @@ faulty(
   'a job that never ends is given up when its time is over: its charge is for a person to see',
   async (t, stand) => {
     const id = await handOver(stand)
-    const waited = stand.post('/v1/images/generations', asked)
+    const waited = stand.post('/v1/images/generations', request)
     await until(() => stand.vendor.polls >= 4)
     stand.time.move(3_600_000)
     t.match(await ended(stand, stand.key, id), { status: 'failed', response: { error: { code: 'job_timeout' } } })
@@ -179,7 +179,7 @@ faulty(
 
 faulty('an upstream that fails for a while, or breaks off, is asked on', async (t, stand) => {
   stand.vendor.says = (_work, polls) => (polls < 4 ? 500 : polls === 4 ? 429 : ready)
-  const res = await stand.post('/v1/images/generations', asked)
+  const res = await stand.post('/v1/images/generations', request)
   t.match(await res.json(), { data: [{ b64_json: sample }] })
   t.match(await stand.charges(), [{ state: 'settled', amount: '0.01' }])
 })
@@ -303,7 +303,7 @@ function fileOf({ folder, gateway }: Started): { away(): Promise<void>; back(): 
 faulty('work that cannot be written down is waited for all the same', async (t, stand) => {
   const file = fileOf(stand)
   stand.vendor.before = method => (method === 'POST' ? file.away() : Promise.resolve())
-  const res = stand.post('/v1/images/generations', asked, detached)
+  const res = stand.post('/v1/images/generations', request, detached)
   await until(() => stand.vendor.polls > 1)
   await file.back()
   stand.vendor.says = () => ready
@@ -347,7 +347,7 @@ faulty(
   'a row that was written although nobody heard of it ends with its exchange',
   async (t, stand) => {
     stand.vendor.says = () => ready
-    const res = await stand.post('/v1/images/generations', asked)
+    const res = await stand.post('/v1/images/generations', request)
     t.match(await res.json(), { data: [{ b64_json: sample }] })
     const [charge] = await stand.charges()
     t.match(await tell(stand, stand.key, charge?.id ?? ''), { status: 'succeeded' })

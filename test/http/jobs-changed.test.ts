@@ -46,13 +46,13 @@ t.test('[10.5] a job whose model was removed ends, and its charge waits for a pe
   const { id } = (await res.json()) as { id: string }
   t.match(await first.reload([[model, '\n']]), { ok: true })
   const again = await first.reopen()
-  const told = async () =>
+  const readJob = async () =>
     (await (await again.get(`/v1/jobs/${id}`, { authorization: `Bearer ${first.key}` })).json()) as { status: string }
   await until(async () => {
     ahead += 1_000
-    return (await told()).status !== 'running'
+    return (await readJob()).status !== 'running'
   })
-  t.match(await told(), { status: 'failed' })
+  t.match(await readJob(), { status: 'failed' })
   const { ledger, books } = again.gateway.storage
   t.match(await ledger.find(id), { id, state: 'needs_review' })
   await books.resolve(id, 'void', 'a person', 'x')

@@ -83,10 +83,10 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 described('a job is waited for, and charged when it is done', async (t, { post, charges, get }, works) => {
-  const asked = post('/v1/images/generations', ask({ n: 2 }))
+  const pending = post('/v1/images/generations', ask({ n: 2 }))
   await until(() => works.polls >= 3)
   works.state = 'Ready'
-  const res = await asked
+  const res = await pending
   t.equal(res.status, 200)
   t.match(await res.json(), { data: [{ b64_json: small }, { b64_json: small }] })
   t.equal(works.submits, 2)
@@ -135,9 +135,9 @@ described('who prefers not to wait is told of the job, and asks for it', async (
   t.match(await (await get(`/v1/jobs/${id}`)).json(), { id, object: 'job', status: 'running', response: null })
   t.match(await charges(), [{ id, state: 'reserved' }])
   works.state = 'Ready'
-  const told = async () => (await (await get(`/v1/jobs/${id}`)).json()) as { status: string }
-  await until(async () => (await told()).status !== 'running')
-  t.match(await told(), { status: 'succeeded', response_status: 200, response: { data: [{ b64_json: small }] } })
+  const readJob = async () => (await (await get(`/v1/jobs/${id}`)).json()) as { status: string }
+  await until(async () => (await readJob()).status !== 'running')
+  t.match(await readJob(), { status: 'succeeded', response_status: 200, response: { data: [{ b64_json: small }] } })
   t.match(await charges(), [{ id, state: 'settled', amount: '0.01' }])
   const other = await started.newKey()
   const foreign = await get(`/v1/jobs/${id}`, { authorization: `Bearer ${other.key}` })
@@ -152,10 +152,10 @@ described('a job outlives the gateway that has taken it', async (t, started, wor
   const again = await started.reopen()
   t.match(await again.charges(), [{ id, state: 'reserved' }], 'its charge is still open')
   works.state = 'Ready'
-  const told = async () =>
+  const readJob = async () =>
     (await (await again.get(`/v1/jobs/${id}`, { authorization: `Bearer ${started.key}` })).json()) as { status: string }
-  await until(async () => (await told()).status !== 'running')
-  t.match(await told(), { status: 'succeeded' })
+  await until(async () => (await readJob()).status !== 'running')
+  t.match(await readJob(), { status: 'succeeded' })
   t.match(await again.charges(), [{ id, state: 'settled', amount: '0.02' }])
   t.equal(works.submits, 2, 'and nothing was made twice')
   return again

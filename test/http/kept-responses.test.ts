@@ -77,9 +77,9 @@ t.test('a conversation continues by the id of a response, on every upstream, str
     for (const stream of [false, true]) {
       const name = caseName({ format, stream })
       const create = async (body: object): Promise<OpenAI.Responses.Response> => {
-        const asked = { model: `up-${format}`, tools, ...body }
-        if (!stream) return openai.responses.create(asked as never)
-        return openai.responses.stream(asked as never).finalResponse()
+        const request = { model: `up-${format}`, tools, ...body }
+        if (!stream) return openai.responses.create(request as never)
+        return openai.responses.stream(request as never).finalResponse()
       }
       const first = await create({ input: 'What is the weather?', instructions: 'Be brief.' })
       t.match(first, { store: true, previous_response_id: null, status: 'completed' }, name)

@@ -184,13 +184,13 @@ t.test('a key with a wrong checksum or length never reaches the storage [A2]', a
   const { url, key, gateway } = await startWith(t, { edit: manyBadKeys })
   const { keys } = gateway.storage
   const find = keys.findByHash.bind(keys)
-  const asked = t.capture(keys, 'findByHash', (hash: string) => find(hash))
+  const lookups = t.capture(keys, 'findByHash', (hash: string) => find(hash))
   const last = key.at(-1) === '0' ? '1' : '0'
   for (const bad of [key.slice(0, -1) + last, `sk-${'A'.repeat(49)}`, `sk-${'A'.repeat(10_000)}`, 'sk-', 'nonsense'])
     t.equal((await ask(url, bearer(bad))).status, 401, caseName({ bad }))
-  t.strictSame(asked(), [], 'the storage was not queried')
+  t.strictSame(lookups(), [], 'the storage was not queried')
   t.equal((await ask(url, bearer(createSecret()))).status, 401)
-  t.equal(asked().length, 1, 'a well-formed one has to be looked up')
+  t.equal(lookups().length, 1, 'a well-formed one has to be looked up')
 })
 
 t.test("no file contains a key's secret, only its hash and hint [A3, A7]", async t => {
@@ -556,9 +556,9 @@ t.test("a secret in an upstream's path is removed when the upstream quotes the a
   const secret = 'a1b2c3d4e5f6a7b8c9d0e1f2'
   const inPath = ['url: "${ALPHA_URL:-simulator:alpha}"', `url: "\${ALPHA_URL}/hook/${secret}"`] as const
   const { url, key, upstream } = await startWith(t, { edit: [...noLimits, inPath] })
-  upstream.answer((res, { url: asked }) => {
-    res.writeHead(404, { 'content-type': 'application/json', 'x-echo': asked })
-    res.end(JSON.stringify({ error: { message: `Cannot POST ${asked}` } }))
+  upstream.answer((res, { url: requested }) => {
+    res.writeHead(404, { 'content-type': 'application/json', 'x-echo': requested })
+    res.end(JSON.stringify({ error: { message: `Cannot POST ${requested}` } }))
   })
   const answer = await ask(url, bearer(key))
   const { error } = (await answer.json()) as { error: { message: string } }
@@ -570,7 +570,7 @@ t.test("the upstream's key reaches no client, log line or file, even if the upst
   const log = createLog({ level: 'debug', pretty: false, destination: { write: line => void lines.push(line) } })
   const { url, key, openai, upstream, folder, settled, opsUrl } = await startWith(t, { log, edit: noLimits })
   const secret = 'upstream-secret-of-alpha'
-  const told: string[] = []
+  const texts: string[] = []
   for (const status of [400, 401, 403, 429, 500, 503]) {
     upstream.answerOnce(res => {
       res.writeHead(status, {
@@ -595,16 +595,16 @@ t.test("the upstream's key reaches no client, log line or file, even if the upst
         { error: { message: /^Incorrect API key provided: \*{24} \(sent as Bearer \*{24}\)\.$/ } },
         'the rest of the answer is as it was',
       )
-    told.push(text, JSON.stringify([...answer.headers]))
+    texts.push(text, JSON.stringify([...answer.headers]))
   }
   upstream.answerOnce(res => void res.writeHead(401, { 'content-length': '24' }).end(secret))
-  told.push(await (await ask(url, bearer(key))).text())
+  texts.push(await (await ask(url, bearer(key))).text())
   upstream.answerOnce((_res, _received, req) => void req.socket.destroy())
-  told.push(await (await ask(url, bearer(key))).text())
-  told.push(String(await openai.images.generate({ ...good, size: 'auto' }).catch((cause: unknown) => cause)))
-  told.push(await (await fetch(`${opsUrl}/metrics`)).text())
+  texts.push(await (await ask(url, bearer(key))).text())
+  texts.push(String(await openai.images.generate({ ...good, size: 'auto' }).catch((cause: unknown) => cause)))
+  texts.push(await (await fetch(`${opsUrl}/metrics`)).text())
   await settled()
-  for (const text of told) t.notOk(text.includes(secret), text.slice(0, 60))
+  for (const text of texts) t.notOk(text.includes(secret), text.slice(0, 60))
   t.not(lines.length, 0)
   t.notOk(lines.join('').includes(secret), 'no log line')
   t.strictSame(await filesWith(folder, secret), [], 'no file')

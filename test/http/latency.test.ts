@@ -102,18 +102,18 @@ t.test('sums of bound pages exclude look-ups, whether or not they were counted s
   )
   write(connection, rows, 11, new UncompactedBatches(100))
   const span = { since: 0, until: noon + 100 * minute }
-  const asked = rows.filter(row => kindOfRow(row) !== 'lookup').length
+  const count = rows.filter(row => kindOfRow(row) !== 'lookup').length
   const look = () => ({
     summary: connection.run(summarize(span)),
     steps: connection.run(countSteps({ ...span, lookups: false }, 3_600_000)),
     all: connection.run(countSteps(span, 3_600_000)),
   })
   const { summary, steps, all } = look()
-  t.equal(summary.requests, asked)
+  t.equal(summary.requests, count)
   t.ok(isNear(summary.p50Ms, 1_050), `a lookup takes 1 ms, and p50 is ${summary.p50Ms}`)
   t.same(
     steps.map(step => step.requests),
-    [asked],
+    [count],
   )
   t.same(
     all.map(step => step.requests),

@@ -42,10 +42,10 @@ t.test(
   async t => {
     const cluster = await startRedisCluster(t)
     const both = [await begin(t, cluster), await begin(t, cluster)]
-    const asked = await Promise.all(both.flatMap(({ post }) => Array.from({ length: 12 }, () => post(path, body))))
-    const admitted = asked.filter(({ status }) => status === 200)
+    const answers = await Promise.all(both.flatMap(({ post }) => Array.from({ length: 12 }, () => post(path, body))))
+    const admitted = answers.filter(({ status }) => status === 200)
     t.equal(admitted.length, rpm.model)
-    for (const [i, refused] of asked.filter(({ status }) => status !== 200).entries()) {
+    for (const [i, refused] of answers.filter(({ status }) => status !== 200).entries()) {
       t.equal(refused.status, 429, caseName({ i }))
       t.equal(refused.headers.get('x-ratelimit-scope'), 'model_rpm', caseName({ i }))
       t.equal(refused.headers.get('x-ratelimit-remaining-requests'), '0', caseName({ i }))

@@ -106,11 +106,11 @@ async function leaksNothing(t: Test, options: StartOptions): Promise<void> {
   // Every place is free again: exactly this many concurrent requests are admitted.
   const held: ServerResponse[] = []
   text.answer(res => void held.push(res))
-  const asked = Array.from({ length: 22 }, () => post(path, body))
+  const pending = Array.from({ length: 22 }, () => post(path, body))
   await until(() => held.length === 22)
   t.equal((await post(path, body)).status, 429)
   for (const res of held) res.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')
-  t.same([...new Set((await Promise.all(asked)).map(({ status }) => status))], [200])
+  t.same([...new Set((await Promise.all(pending)).map(({ status }) => status))], [200])
   await settled()
   // A minute later no reservation is left.
   clock.move(60_000)

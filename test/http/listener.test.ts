@@ -89,14 +89,14 @@ t.test("a client's address is the last one that is not a trusted proxy", async t
 })
 
 t.test("a key bound to an address is checked by a trusted proxy's header, and by no other client's", async t => {
-  const asked = async (edit: readonly (readonly [string, string])[]): Promise<number> => {
+  const statusWith = async (edit: readonly (readonly [string, string])[]): Promise<number> => {
     const { gateway, url } = await start(t, { simulated: true, edit })
     const { secret } = await createKey(gateway.storage, { name: 'bound', user: 'local', ips: ['198.51.100.0/24'] })
     const headers = { authorization: `Bearer ${secret}`, 'x-forwarded-for': '198.51.100.7' }
     return (await fetch(`${url}/v1/models`, { headers })).status
   }
-  t.equal(await asked([]), 403)
-  t.equal(await asked([['\nserver:\n', '\nserver:\n  trusted_proxies: [127.0.0.0/8]\n']]), 200)
+  t.equal(await statusWith([]), 403)
+  t.equal(await statusWith([['\nserver:\n', '\nserver:\n  trusted_proxies: [127.0.0.0/8]\n']]), 200)
 })
 
 t.test('connections beyond the bound are closed; existing ones are served', async t => {
@@ -118,9 +118,9 @@ t.test('connections beyond the bound are closed; existing ones are served', asyn
     }
     const ask = `GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n\r\n`
     const answer = async (socket: Socket): Promise<string> => {
-      const said = Promise.race([once(socket, 'data'), once(socket, 'close')])
+      const reply = Promise.race([once(socket, 'data'), once(socket, 'close')])
       socket.on('error', () => undefined).write(ask)
-      return String((await said)[0])
+      return String((await reply)[0])
     }
     t.match(await answer(kept[0] as Socket), /^HTTP\/1\.1 200/, word)
     const fourth = connect(port, '127.0.0.1')

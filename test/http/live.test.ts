@@ -8,7 +8,7 @@ import { type Edits, start, type Started } from '../harness/start.ts'
 const service = 'google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent'
 const path = `/ws/${service}`
 const setup = (more: object = {}): object => ({ setup: { model: 'models/sim-live', ...more } })
-const said = { serverContent: { modelTurn: { parts: [{ text: 'words' }] } } }
+const modelTurn = { serverContent: { modelTurn: { parts: [{ text: 'words' }] } } }
 const over = { serverContent: { turnComplete: true } }
 const hello = { clientContent: { turns: [{ parts: [{ text: 'hi' }] }], turnComplete: true } }
 
@@ -103,16 +103,16 @@ t.test('charges each turn by modality, in text and binary messages, and cached t
   }
   caller.send(hello)
   await model.next('clientContent')
-  model.send(said)
+  model.send(modelTurn)
   model.send({ ...over, ...used(1000, 300, details) })
   await caller.next('usageMetadata')
   // Voice detection begins a turn, and the vendor sends JSON in binary frames.
-  model.socket.send(Buffer.from(JSON.stringify(said)), { binary: true })
+  model.socket.send(Buffer.from(JSON.stringify(modelTurn)), { binary: true })
   const cached = { cachedContentTokenCount: 100, thoughtsTokenCount: 20 }
   model.socket.send(Buffer.from(JSON.stringify({ ...over, ...used(200, 10, cached) })), { binary: true })
   await caller.next('usageMetadata')
   const grounding = { groundingMetadata: { webSearchQueries: ['boats'] } }
-  model.send({ serverContent: { ...said.serverContent, ...grounding } })
+  model.send({ serverContent: { ...modelTurn.serverContent, ...grounding } })
   model.send({ ...over, ...used(10, 5) })
   await caller.next('usageMetadata')
   await end(caller)
@@ -125,13 +125,16 @@ t.test('charges a turn once, wherever its usage is reported, and a later report 
   const opened = await open(t)
   const amounts: (string | undefined)[] = []
   for (const [name, messages] of [
-    ['with the end', [said, { ...over, ...used(10, 5) }]],
-    ['before the end', [said, used(10, 5), over]],
-    ['after the end', [said, over, used(10, 5)]],
-    ['several times', [said, used(4, 1), said, used(10, 5), { ...over, ...used(10, 5) }]],
-    ['again after the end', [said, { ...over, ...used(10, 5) }, used(10, 5)]],
-    ['with an interruption', [said, { serverContent: { interrupted: true } }, { ...over, ...used(10, 5) }]],
-    ['in snake case', [said, { server_content: { turn_complete: true }, usage_metadata: used(10, 5).usageMetadata }]],
+    ['with the end', [modelTurn, { ...over, ...used(10, 5) }]],
+    ['before the end', [modelTurn, used(10, 5), over]],
+    ['after the end', [modelTurn, over, used(10, 5)]],
+    ['several times', [modelTurn, used(4, 1), modelTurn, used(10, 5), { ...over, ...used(10, 5) }]],
+    ['again after the end', [modelTurn, { ...over, ...used(10, 5) }, used(10, 5)]],
+    ['with an interruption', [modelTurn, { serverContent: { interrupted: true } }, { ...over, ...used(10, 5) }]],
+    [
+      'in snake case',
+      [modelTurn, { server_content: { turn_complete: true }, usage_metadata: used(10, 5).usageMetadata }],
+    ],
     ['without content', [used(10, 5)]],
   ] as const) {
     const { caller, model } = await connect(t, opened)
@@ -152,7 +155,7 @@ t.test('charges the differences between cumulative totals', async t => {
     [300, 30, 150],
     [600, 60, 200],
   ] as const) {
-    model.send(said)
+    model.send(modelTurn)
     model.send({ ...over, ...used(input, output, audio(heard)) })
     await caller.next('usageMetadata')
   }
@@ -163,9 +166,9 @@ t.test('charges the differences between cumulative totals', async t => {
 
 t.test('charges an estimate for a turn without a usage report', async t => {
   const { on, caller, model } = await talk(t)
-  model.send(said)
+  model.send(modelTurn)
   model.send(over)
-  model.send(said)
+  model.send(modelTurn)
   model.send({ ...over, ...used(10, 5) })
   await caller.next('usageMetadata')
   await end(caller)
@@ -267,7 +270,7 @@ t.test('ends the session with an error and 1008 when the budget is spent', async
   const { caller, model } = await connect(t, opened, {}, key)
   caller.send(hello)
   await model.next('clientContent')
-  model.send(said)
+  model.send(modelTurn)
   model.send({ ...over, ...used(10_000, 7_000) })
   t.match(await caller.next('error'), { error: { status: 'FAILED_PRECONDITION' } })
   t.equal((await caller.closed)[0], 1008)
@@ -277,7 +280,7 @@ t.test('ends the session with an error and 1008 when the budget is spent', async
 
 t.test('announces the end of the session when the gateway stops, and lets the turn end', async t => {
   const { on, caller, model } = await talk(t)
-  model.send(said)
+  model.send(modelTurn)
   await caller.next('serverContent')
   const closing = on.gateway.close()
   t.match(await caller.next('goAway'), { goAway: { timeLeft: '0s' } })
@@ -319,7 +322,7 @@ t.test('records a handle before the client gets it, and continues only sessions 
   const { on, vendor } = opened
   const { caller, model } = await connect(t, opened, { sessionResumption: {} })
   model.send({ sessionResumptionUpdate: { newHandle: 'handle-1', resumable: true } })
-  model.send(said)
+  model.send(modelTurn)
   model.send({ ...over, ...used(10, 5) })
   await caller.next('sessionResumptionUpdate')
   const resumption = { sessionResumption: { handle: 'handle-1' } }

@@ -115,12 +115,12 @@ t.test('the log has filters, formats and a follow mode', async t => {
       /^time,id,status,outcome,error,.*,amount,refunded,currency,text,counts,service_tier,speed,region,end_user,tags,cache,saved,alias$/,
     )
     t.match(first, new RegExp(`^\\S+Z,${dear.id},200,answered,,image\\.generate,.*,settled,0\\.08,0\\.00,USD,"`))
-    const told = records?.stdout
+    const listed = records?.stdout
       .trim()
       .split('\n')
       .map(line => JSON.parse(line) as { id: string })
     t.strictSame(
-      told?.map(({ id }) => id),
+      listed?.map(({ id }) => id),
       all,
     )
   })
@@ -143,8 +143,8 @@ t.test('the log has filters, formats and a follow mode', async t => {
 t.test('text usage is in English on a terminal, and unchanged in data formats', async t => {
   const shop = await openShop(t)
   shop.upstreams['text']?.answer({ choices: [], usage: { prompt_tokens: 12, completion_tokens: 34 } })
-  const asked = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }
-  const answer = await shop.post('/v1/chat/completions', asked)
+  const request = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }
+  const answer = await shop.post('/v1/chat/completions', request)
   await answer.arrayBuffer()
   await shop.settled()
   const id = answer.headers.get('x-request-id') ?? ''

@@ -7,7 +7,7 @@ import { quietLog, start } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const image = { created: 1, data: [picture(1254, 1254)] }
-const asked = { model: 'alpha-image-2', prompt: 'a boat' }
+const request = { model: 'alpha-image-2', prompt: 'a boat' }
 
 async function figure(opsUrl: string, name: string): Promise<number> {
   const text = await (await fetch(`${opsUrl}/metrics`)).text()
@@ -29,7 +29,7 @@ t.test('a storage with failing reads does not affect a charged request, and the 
   // Breaks every read of this thread; the writer has a thread of its own.
   DatabaseSync.prototype.exec = broken
   Object.assign(ledger, { find: broken })
-  const answer = await post('/v1/images/generations', asked)
+  const answer = await post('/v1/images/generations', request)
   t.equal(answer.status, 200)
   await answer.text()
   await settled()
@@ -55,7 +55,7 @@ t.test('exceptions in journal, log and tracer end no request, and the fault is r
   upstream.answer(image)
   throwAlways(gateway)
   for (let i = 0; i < 3; i++) {
-    const answer = await post('/v1/images/generations', asked)
+    const answer = await post('/v1/images/generations', request)
     t.equal(answer.status, 200, caseName({ i }))
     await answer.text()
   }
@@ -77,7 +77,7 @@ t.test('a log that always throws prevents no request [6.10]', async t => {
   const failed = await post('/v1/chat/completions', { model: 'sim-chat', messages: [] })
   t.equal(failed.status, 502)
   upstreams['alpha']?.answer(image)
-  const answer = await post('/v1/images/generations', asked)
+  const answer = await post('/v1/images/generations', request)
   t.equal(answer.status, 200)
   await answer.text()
   await settled()

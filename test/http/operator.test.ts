@@ -31,8 +31,8 @@ t.test('an operator reloads, inspects and sees refusals at the terminal', async 
     await writeFile(site.config, changed)
     const reloaded = await tollgate('reload')
     t.match(reloaded, { code: 0 })
-    const told = reloaded.stdout === '' ? gateway.said() : reloaded.stdout
-    t.match(told, /price of alpha-image-2 2K: 0\.04 USD → 0\.05 USD\n[^]*groups\.default/)
+    const report = reloaded.stdout === '' ? gateway.said() : reloaded.stdout
+    t.match(report, /price of alpha-image-2 2K: 0\.04 USD → 0\.05 USD\n[^]*groups\.default/)
     t.match(reloaded.stderr, /^revision [0-9a-f]{12}: /)
   })
 

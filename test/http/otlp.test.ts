@@ -111,9 +111,9 @@ t.test('requests are exported as spans and GenAI metrics, all of them when the g
   t.match(all.at(-1), { name: 'ledger anchor', attributes: [{ key: 'tollgate.ledger.anchor' }] }, '[6.6]')
   const spans = all.slice(0, -1)
   t.equal(spans.length, 6, 'two each, and none of a trace that its caller does not follow')
-  const [own, asked] = spans
+  const [own, callSpan] = spans
   t.match(own, { traceId, parentSpanId: parent, name: 'chat sim-chat', kind: 2, status: {} })
-  t.match(asked, { traceId, parentSpanId: own?.spanId, kind: 3 })
+  t.match(callSpan, { traceId, parentSpanId: own?.spanId, kind: 3 })
   t.ok(BigInt(own?.endTimeUnixNano ?? 0) >= BigInt(own?.startTimeUnixNano ?? 1))
   t.match(facts(own?.attributes ?? []), {
     'gen_ai.operation.name': 'chat',
@@ -175,7 +175,7 @@ t.test('a missing receiver loses spans but no requests, and both are counted', a
 
 t.test('upstreams get trace headers only if configured', async t => {
   const receiver = await startReceiver(t)
-  for (const [more, told] of [
+  for (const [more, expected] of [
     ['', undefined],
     [', forward_traceparent: true', traceId],
   ] as const) {
@@ -184,8 +184,8 @@ t.test('upstreams get trace headers only if configured', async t => {
     text?.answer({ choices: [] })
     await post('/v1/chat/completions', chat, { traceparent: `00-${traceId}-${parent}-01` })
     const seen = text?.received.at(-1)?.headers['traceparent']
-    t.equal(String(seen ?? '').split('-')[1], told, caseName({ more, told }))
-    if (told !== undefined) t.not(String(seen).split('-')[2], parent, 'by a span of ours')
+    t.equal(String(seen ?? '').split('-')[1], expected, caseName({ more, expected }))
+    if (expected !== undefined) t.not(String(seen).split('-')[2], parent, 'by a span of ours')
     await gateway.close()
   }
 })
@@ -297,8 +297,8 @@ t.test('invented names create no series: of unknown models, and of answers for w
   await settled()
   await gateway.close()
   const names = receiver.points('gen_ai.server.request.duration').map(point => {
-    const { 'gen_ai.request.model': asked, 'gen_ai.response.model': answered } = facts(point.attributes)
-    return `${String(asked)} ${String(answered)}`
+    const { 'gen_ai.request.model': requested, 'gen_ai.response.model': answered } = facts(point.attributes)
+    return `${String(requested)} ${String(answered)}`
   })
   t.same(names.toSorted(), ['any-* any-*', 'undefined undefined'])
 })

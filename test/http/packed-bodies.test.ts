@@ -202,8 +202,8 @@ t.test('a body that expands beyond the limits is 413, and little of it was ever 
       const answer = await ask(started, path, coding, bytes, type)
       // A form must not begin with zeros, and that error may be detected first.
       t.ok([413, path === edits ? 400 : 413].includes(answer.status), `${coding} on ${path}: ${answer.status}`)
-      const told = (await answer.json()) as { error: { code: string } }
-      if (path === chat) t.equal(told.error.code, code, `${coding} on ${path}`)
+      const body = (await answer.json()) as { error: { code: string } }
+      if (path === chat) t.equal(body.error.code, code, `${coding} on ${path}`)
       t.ok(process.memoryUsage().arrayBuffers - before < 80 * mebibyte, `${coding} on ${path}`)
     }
   const swelling = gzipSync(Buffer.concat([head.subarray(0, head.indexOf('\x89PNG') + 100), zeros]))

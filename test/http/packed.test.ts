@@ -215,8 +215,8 @@ t.test('an endless answer is bounded in bytes, received and decoded [6.9]', asyn
     t.equal(rows.at(-1)?.errorCode, 'upstream_answer_too_large', caseName({ coding }))
   }
   upstreams[0]?.answerOnce(res => void res.writeHead(200, { ...json, 'content-length': max + 1 }).write('{'))
-  const told = await askOnce(url, { model: modelName }, { key: 'any', path: chat })
-  t.equal(told.status, 502, 'one with a declared length is refused before it begins')
+  const answer = await askOnce(url, { model: modelName }, { key: 'any', path: chat })
+  t.equal(answer.status, 502, 'one with a declared length is refused before it begins')
 })
 
 t.test('an endless answer whose client has left ends, and its charge with it [6.9]', async t => {
@@ -237,7 +237,7 @@ t.test('an endless answer whose client has left ends, and its charge with it [6.
     begun.resolve()
   })
   const leave = new AbortController()
-  const asked = fetch(`${url}/v1/images/generations`, {
+  const pending = fetch(`${url}/v1/images/generations`, {
     method: 'POST',
     headers: { ...json, authorization: `Bearer ${key}` },
     body: JSON.stringify({ model: 'alpha-image-2', prompt: 'a boat' }),
@@ -245,7 +245,7 @@ t.test('an endless answer whose client has left ends, and its charge with it [6.
   }).catch(() => undefined)
   await begun.promise
   leave.abort()
-  await asked
+  await pending
   await closed.promise
   await settled()
   const [charge] = await charges()

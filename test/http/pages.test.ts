@@ -204,14 +204,14 @@ t.test('names of models and text of the address are escaped on a page', async t 
       ],
     ],
   })
-  const asked = new URLSearchParams({
+  const query = new URLSearchParams({
     model: name,
     size: '"><script>alert(3)</script>',
     n: '"><b>',
     lang: '"><i>',
     operation: '<u>',
   })
-  for (const path of ['/pricing', '/docs', `/pricing?${asked.toString()}`]) {
+  for (const path of ['/pricing', '/docs', `/pricing?${query.toString()}`]) {
     const answer = await fetch(url + path, { headers: { 'accept-language': '"><s>' } })
     const page = await answer.text()
     t.equal(answer.status, 200, path)

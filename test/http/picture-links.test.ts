@@ -45,14 +45,14 @@ for (const [name, content] of [
   })
 
 t.test('follows no redirect', async t => {
-  let asked = 0
+  let requests = 0
   const url = await open(t, (req, res) => {
-    asked++
+    requests++
     if (req.url === '/secret') return res.end(picture)
     return res.writeHead(302, { location: '/secret' }).end(picture)
   })
   t.match(await fetchFrom(url), { kind: 'refused', why: 'it was answered 302' })
-  t.equal(asked, 1)
+  t.equal(requests, 1)
 })
 
 t.test('stops an endless body at its bound', async t => {
@@ -74,9 +74,9 @@ t.test('abandons an answer that never arrives, or whose client has left', async 
 })
 
 t.test("checks a name's address once, when it is dialled, and refuses private networks", async t => {
-  let asked = 0
+  let requests = 0
   const url = await open(t, (_req, res) => {
-    asked++
+    requests++
     res.end(picture)
   })
   t.match(await fetchFrom(url, { resolve: here }), { kind: 'refused', why: 'it could not be reached' })
@@ -92,7 +92,7 @@ t.test("checks a name's address once, when it is dialled, and refuses private ne
       { address: '127.0.0.1', family: 4 },
     ])
   t.match(await fetchFrom(url, { resolve: both }), { kind: 'refused' })
-  t.equal(asked, 0, 'it was never reached')
+  t.equal(requests, 0, 'it was never reached')
 })
 
 for (const url of [

@@ -195,13 +195,13 @@ t.test('[8.1] plugins that settle after one another are refused', async t => {
 })
 
 t.test('[8.1] a subscribed plugin gets every charge that ends, whoever made it', async t => {
-  const told: EndedCharge[] = []
+  const ended: EndedCharge[] = []
   const subscriber = definePlugin({
     name: 'subscriber',
     needs: [callerSlot],
     create: () => ({
       onCharge(charge) {
-        told.push(charge)
+        ended.push(charge)
         throw new Error('nobody waits for this')
       },
     }),
@@ -216,9 +216,9 @@ t.test('[8.1] a subscribed plugin gets every charge that ends, whoever made it',
   const words = await post('/v1/chat/completions', chat)
   t.same([images.status, words.status], [200, 200], 'its exception changes no answer')
   await settled()
-  await until(() => told.length === 2)
+  await until(() => ended.length === 2)
   // For its client, an answer with a length is complete before its charge has ended.
-  const byModel = told.toSorted((a, b) => a.model.localeCompare(b.model))
+  const byModel = ended.toSorted((a, b) => a.model.localeCompare(b.model))
   t.match(byModel, [
     {
       id: images.headers.get('x-request-id'),

@@ -30,8 +30,8 @@ t.test('a target in absolute form counts as its path, and its host as the Host [
     t.equal(answer.status, 200, target)
     t.equal(upstreams[0]?.received.at(-1)?.url, chat, target)
   }
-  const asked = await exchangeRaw(url, post(`http://gateway.example${chat}?a=b`, 'Host: gateway.example'))
-  t.equal(asked.status, 200)
+  const response = await exchangeRaw(url, post(`http://gateway.example${chat}?a=b`, 'Host: gateway.example'))
+  t.equal(response.status, 200)
   t.equal(upstreams[0]?.received.at(-1)?.url, `${chat}?a=b`)
   const count = upstreams[0]?.received.length
   for (const target of [

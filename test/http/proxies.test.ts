@@ -55,14 +55,14 @@ t.test('a trusted proxy that omits the port, or sends its own name, is corrected
     const { url } = await start(t, { upstreams: [], edit: edit(trusted) })
     const { hostname, port } = new URL(url)
     const origin = 'https://ai.example.com:8443'
-    const told = {
+    const headersSent = {
       'x-forwarded-proto': 'https',
       origin,
       'x-tollgate': '1',
       'content-type': 'application/json',
       ...headers,
     }
-    const { status, text } = await ask(hostname, Number(port), told)
+    const { status, text } = await ask(hostname, Number(port), headersSent)
     return [status, /"reason":"(\w+)"/.exec(text)?.[1] ?? /"code":"(\w+)"/.exec(text)?.[1]]
   }
   const fine = [401, 'wrong_password']

@@ -59,14 +59,14 @@ t.test('our key is removed from the headers and the JSON of an accepted answer',
 
 t.test('a credential that may be a word is kept in answers, and removed from errors', async t => {
   const { post, upstreams } = await start(t, { env: { TEXT_API_KEY: 'sk-no-key-required' } })
-  const said = {
+  const reply = {
     id: 'c1',
     object: 'chat.completion',
     choices: [{ index: 0, message: { content: 'sk-no-key-required' } }],
   }
   const upstream = upstreams['text'] as Upstream
-  upstream.answer(res => void res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(said)))
+  upstream.answer(res => void res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply)))
   t.match(await (await post('/v1/chat/completions', ask)).text(), 'sk-no-key-required')
-  upstream.answer(res => void res.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(said)))
+  upstream.answer(res => void res.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(reply)))
   t.notMatch(await (await post('/v1/chat/completions', ask)).text(), 'sk-no-key-required')
 })

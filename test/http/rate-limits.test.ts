@@ -298,7 +298,7 @@ t.test('a full upstream is skipped for the next; if all are full, it is 429 and 
   upstreams['one']?.answer(one.reaction)
   upstreams['two']?.answer(other.reaction)
   const ask = (model = 'both') => post('/v1/chat/completions', { model, messages })
-  const asked = [ask(), ask(), ask()]
+  const pending = [ask(), ask(), ask()]
   await until(() => one.held.length + other.held.length === 3)
   t.same([one.held.length, other.held.length], [1, 2])
   for (const model of ['both', 'alone']) {
@@ -308,7 +308,7 @@ t.test('a full upstream is skipped for the next; if all are full, it is 429 and 
     t.match(await full.json(), { error: { message: /upstream_concurrency reached/ } }, caseName({ model }))
   }
   for (const res of [...one.held, ...other.held]) res.writeHead(200, { 'content-type': 'application/json' }).end('{}')
-  for (const answer of await Promise.all(asked)) t.equal(answer.status, 200, caseName({ answer }))
+  for (const answer of await Promise.all(pending)) t.equal(answer.status, 200, caseName({ answer }))
   await settled()
   // The first upstream refuses and its place is released; then the other is called.
   upstreams['one']?.answer(res => void res.writeHead(503).end('{}'))
@@ -340,13 +340,13 @@ t.test('a limit in shadow mode admits everyone and logs once a minute how many i
   await settled()
   clock.move(10_000)
   await post('/v1/chat/completions', { model: 'sim-chat', messages })
-  const told = kept.lines.filter(([, , text]) => text.includes('shadow')).map(([, facts]) => facts)
+  const shadowed = kept.lines.filter(([, , text]) => text.includes('shadow')).map(([, facts]) => facts)
   t.match(
-    told.filter(facts => 'limit' in facts && facts.limit === 'user_rpm'),
+    shadowed.filter(facts => 'limit' in facts && facts.limit === 'user_rpm'),
     [{ limit: 'user_rpm', of: 'default', max: 2, refused: 1 }],
   )
   t.match(
-    told.filter(facts => 'limit' in facts && facts.limit === 'user_tpm'),
+    shadowed.filter(facts => 'limit' in facts && facts.limit === 'user_tpm'),
     [
       { limit: 'user_tpm', of: 'default', max: 9, refused: 1 },
       { limit: 'user_tpm', of: 'default', max: 9, refused: 6 },

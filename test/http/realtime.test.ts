@@ -71,11 +71,11 @@ t.test('accepts a key in a header, a subprotocol or the query, and never forward
     [{}, [], `&key=${key}`],
   ] as const) {
     const caller = await openTalk(t, url + path + query, undefined, { headers: header, protocols: [...protocols] })
-    const { headers, url: asked } = vendor.requests.at(-1) ?? { headers: {}, url: '' }
+    const { headers, url: requested } = vendor.requests.at(-1) ?? { headers: {}, url: '' }
     const which = caseName({ header, protocols, query })
-    t.equal(asked, path, which)
+    t.equal(requested, path, which)
     t.match(headers, { authorization: 'Bearer upstream-secret', upgrade: 'websocket', connection: 'Upgrade' }, which)
-    t.notOk(JSON.stringify([headers, asked]).includes(key), which)
+    t.notOk(JSON.stringify([headers, requested]).includes(key), which)
     t.equal(headers['sec-websocket-protocol'], protocols.length > 0 ? 'realtime' : undefined, which)
     t.equal(headers['sec-websocket-extensions'], undefined, 'frames stay readable')
     t.equal(caller.socket.extensions, '', which)
@@ -282,7 +282,7 @@ t.test('charges the reported usage when a client disconnects during a turn, and 
 t.test('releases everything when a client disconnects before the 101', async t => {
   const { on, vendor } = await open(t)
   const held: { socket?: import('node:stream').Duplex } = {}
-  const asked = new Promise<void>(resolve => {
+  const reached = new Promise<void>(resolve => {
     vendor.answer = socket => {
       held.socket = socket
       resolve()
@@ -290,7 +290,7 @@ t.test('releases everything when a client disconnects before the 101', async t =
   })
   const socket = connect(Number(new URL(on.url).port), '127.0.0.1')
   socket.write([...opening, `Authorization: Bearer ${on.key}`, '', ''].join('\r\n'))
-  await asked
+  await reached
   const closed = once(held.socket as object as NodeJS.EventEmitter, 'end')
   held.socket?.resume().on('end', () => held.socket?.end())
   socket.resetAndDestroy()

@@ -39,20 +39,20 @@ t.test('an invalid file has no effect, and is reported with its position [O2]', 
     ['a key twice', good.replace('version: 1', 'version: 1\nversion: 1'), /'version' is set twice here/],
     ['an unknown key', good.replace('\nserver:\n', '\nserver:\n  lisen: x\n'), /unknown key 'lisen'/],
   ]
-  for (const [name, text, told] of cases) {
+  for (const [name, text, expected] of cases) {
     const from = gateway.said().length
     await writeFile(site.config, text)
     gateway.signal('SIGHUP')
     await gateway.hears(/the new configuration was rejected; the old one stays/, from)
-    t.match(await gateway.hears(told, from), [told], name)
+    t.match(await gateway.hears(expected, from), [expected], name)
     t.equal(
       (await askOnce(url, { model: 'alpha-image-2', prompt: 'a' }, { key: site.key })).status,
       200,
-      caseName({ name, text, told }),
+      caseName({ name, text, expected }),
     )
     const bad = join(site.folder, 'bad')
     await writeFile(join(site.folder, 'bad.yaml'), text)
-    t.equal((await runCli(site, 'check', `${bad}.yaml`)).code, 3, caseName({ name, text, told }))
+    t.equal((await runCli(site, 'check', `${bad}.yaml`)).code, 3, caseName({ name, text, expected }))
   }
   t.notMatch(gateway.said(), /^reloaded/m)
   await gateway.stop()

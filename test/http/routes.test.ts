@@ -35,14 +35,14 @@ t.test('a doubled or shortened path reaches the upstream as intended [6.8]', asy
   const { post, upstreams } = await start(t, { edit: [['rpm: 60,', 'rpm: 1000,']] })
   const upstream = upstreams['text']
   upstream?.answer({})
-  for (const [sent, asked, model] of spelled) {
+  for (const [sent, received, model] of spelled) {
     t.equal((await post(sent, { ...text, model })).status, 200, sent)
-    t.equal(upstream?.received.at(-1)?.url, asked, caseName({ sent, asked, model }))
+    t.equal(upstream?.received.at(-1)?.url, received, caseName({ sent, received, model }))
   }
-  for (const [sent, asked] of generative) {
-    upstream?.answer(asked.endsWith('alt=sse') ? streamed : {})
+  for (const [sent, received] of generative) {
+    upstream?.answer(received.endsWith('alt=sse') ? streamed : {})
     t.equal((await post(sent, { contents: [] })).status, 200, sent)
-    t.equal(upstream?.received.at(-1)?.url, asked, caseName({ sent, asked }))
+    t.equal(upstream?.received.at(-1)?.url, received, caseName({ sent, received }))
   }
   upstreams['alpha']?.answer({ data: [{ b64_json: png(8, 8).toString('base64') }] })
   t.equal((await post('/images/generations', { model: 'alpha-image-2', prompt: 'p' })).status, 200)

@@ -34,13 +34,13 @@ await t.test('the injected clock ends the wait for a body', async t => {
   // The `100 Continue` shows that the gateway reads the connection.
   socket.write(`${head}expect: 100-continue\r\ncontent-length: 90\r\n\r\n`)
   let answer = ''
-  const { promise: told, resolve: tell } = Promise.withResolvers<void>()
+  const { promise: refused, resolve: tell } = Promise.withResolvers<void>()
   socket.setEncoding('utf8').on('data', (text: string) => {
     answer += text
     if (answer.startsWith('HTTP/1.1 100')) setImmediate(() => clock.pass(31_000))
     if (/body_too_slow/.test(answer)) tell()
   })
-  await told
+  await refused
   t.match(answer, /HTTP\/1\.1 408 /)
   socket.destroy()
   await settled()
@@ -92,13 +92,13 @@ await t.test('the injected connector opens connections to upstreams', async t =>
 })
 
 await t.test("a connection that the connector cannot open is reported like the engine's own", async t => {
-  for (const [code, told] of [
+  for (const [code, expected] of [
     ['ECONNREFUSED', 'upstream_unreachable'],
     ['ETIMEDOUT', 'upstream_connect_timeout'],
     ['UND_ERR_CONNECT_TIMEOUT', 'upstream_connect_timeout'],
   ]) {
     const open: Connect = () => Promise.reject(Object.assign(new Error('no'), { code }))
     const { post } = await startEngine(t, { connect: open, upstreams: [{ url: 'https://vendor.example' }] })
-    t.match(await (await post()).json(), { error: { code: told } }, caseName({ code, told }))
+    t.match(await (await post()).json(), { error: { code: expected } }, caseName({ code, expected }))
   }
 })

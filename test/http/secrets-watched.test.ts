@@ -45,7 +45,7 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
   await writeFile(file, configOf(upstream.url))
 
   const lines: unknown[][] = []
-  const tell = (...told: unknown[]): void => void lines.push(told)
+  const tell = (...words: unknown[]): void => void lines.push(words)
   const log = { ...quietLog(), info: tell, warn: tell, error: tell }
   const gateway: Gateway = await createGateway(file, { log })
   t.teardown(() => gateway.close())
@@ -129,9 +129,9 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
     t.equal(await sent(), '200 Bearer key-four second-one')
   })
 
-  const told = JSON.stringify([lines, results])
+  const printed = JSON.stringify([lines, results])
   for (const secret of ['key-one', 'key-two', 'key-three', 'key-four', 'second-one'])
-    t.notMatch(told, secret, caseName({ secret }))
+    t.notMatch(printed, secret, caseName({ secret }))
 })
 
 t.test('serve watches them: the next request has the new secret', async t => {

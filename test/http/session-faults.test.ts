@@ -215,9 +215,9 @@ t.test('the library gets no TLS options that it could change', async t => {
     const { ws } = proxy
     given.push(...options)
     return Object.assign(proxy, {
-      ws: (...asked: Parameters<typeof ws>) => {
-        given.push(asked[3])
-        return ws.apply(proxy, asked)
+      ws: (...args: Parameters<typeof ws>) => {
+        given.push(args[3])
+        return ws.apply(proxy, args)
       },
     })
   }) as typeof make

@@ -430,10 +430,10 @@ t.test('a console opened at another address shows the right one; and too many si
   t.equal(spoofed.code, 'cross_site')
 
   const near = await startSignIns(t)
-  const asked = await Promise.all(
+  const answers = await Promise.all(
     Array.from({ length: 70 }, () => visitor.ask('POST', '/api/sign-in', { issuer: 'company' })),
   )
-  t.ok(asked.every(one => one.code === 'sign_in_elsewhere'))
+  t.ok(answers.every(one => one.code === 'sign_in_elsewhere'))
   const many = newVisitor(near.started.url)
   const codes: (string | undefined)[] = []
   for (let i = 0; i < 62; i++) codes.push((await many.post('/api/sign-in', { issuer: 'company' })).code)

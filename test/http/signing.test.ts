@@ -27,7 +27,7 @@ models: { m: { family: talk, upstream: one, prices: { input: "1", output: "2" } 
 routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
 `
 const ask = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
-const said = { id: 'x', choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } }
+const chatAnswer = { id: 'x', choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } }
 
 t.test('a token is minted once for many requests, kept over a reload, and minted again after a 401', async t => {
   const mint = await startUpstream()
@@ -43,7 +43,7 @@ t.test('a token is minted once for many requests, kept over a reload, and minted
     env: { SECRET: 'the-client-secret' },
     clock,
   })
-  one.upstream.answer(said)
+  one.upstream.answer(chatAnswer)
   const answers = await Promise.all(Array.from({ length: 20 }, () => one.post('/v1/chat/completions', ask)))
   t.ok(answers.every(({ status }) => status === 200))
   t.equal(minted, 1)
@@ -85,7 +85,7 @@ t.test('a token that expires early fails no request, and suspends no key', async
   const refuseTogether = (count: number): void =>
     one.upstream.answer((res, { headers }) => {
       if (headers.authorization === `Bearer token-${good}-abcdef`) {
-        res.end(JSON.stringify(said))
+        res.end(JSON.stringify(chatAnswer))
         return
       }
       waiting.push(() => void res.writeHead(401).end('{"error":{"code":"invalid_token"}}'))
@@ -145,8 +145,8 @@ t.test('without a token nothing is sent and nothing is billed', async t => {
       void res.writeHead(400).end(JSON.stringify({ error: 'invalid_client', error_description: 'the-client-secret' })),
   )
   const credential = `{ sign: oauth-client, with: { token_url: "${mint.url}/token", client_id: me, client_secret: "\${SECRET}" } }`
-  const told: string[] = []
-  const write = (facts: object, text: string): void => void told.push(JSON.stringify(facts) + text)
+  const logged: string[] = []
+  const write = (facts: object, text: string): void => void logged.push(JSON.stringify(facts) + text)
   const log = {
     debug: write,
     info: write,
@@ -168,8 +168,8 @@ t.test('without a token nothing is sent and nothing is billed', async t => {
     charges.every(({ state }) => state === 'voided'),
     JSON.stringify(charges.map(({ state }) => state)),
   )
-  t.ok(told.some(line => line.includes('could not be signed')))
-  t.notMatch(told.join('\n'), /the-client-secret/)
+  t.ok(logged.some(line => line.includes('could not be signed')))
+  t.notMatch(logged.join('\n'), /the-client-secret/)
 })
 
 t.test("a service account's key is a file, and its tokens come from the key's address", async t => {
@@ -183,7 +183,7 @@ t.test("a service account's key is a file, and its tokens come from the key's ad
     ['{ header: x-key, value: k }', `{ sign: google-token, with: { key: "\${file:${key}}" } }`],
   ])
   t.match(changed, { ok: true })
-  one.upstream.answer(said)
+  one.upstream.answer(chatAnswer)
   t.equal((await one.post('/v1/chat/completions', ask)).status, 200)
   t.equal(one.upstream.received[0]?.headers['authorization'], 'Bearer ya29.a-token')
   t.notOk(one.upstream.received[0]?.headers['x-key'])
@@ -197,7 +197,7 @@ t.test('a signed body arrives unchanged', async t => {
     upstreams: ['one'],
     env: { SECRET: 's' },
   })
-  one.upstream.answer(said)
+  one.upstream.answer(chatAnswer)
   t.equal((await one.post('/v1/chat/completions', ask)).status, 200)
   const [received] = one.upstream.received
   const digest = Buffer.from(await crypto.subtle.digest('SHA-256', new Uint8Array(received?.body ?? Buffer.alloc(0))))
@@ -220,7 +220,7 @@ t.test('a reload whose signer cannot be created changes nothing', async t => {
     ['{ header: x-key, value: k }', `{ sign: google-token, with: { key: "\${file:${path}}" } }`],
   ])
   t.match(changed, { ok: false, findings: [{ code: 'plugin_failed', line: 5 }] })
-  one.upstream.answer(said)
+  one.upstream.answer(chatAnswer)
   t.equal((await one.post('/v1/chat/completions', ask)).status, 200)
   t.equal(one.upstream.received[0]?.headers['x-key'], 'k')
 })
@@ -260,8 +260,8 @@ t.test('a pasted text does not load code that the current configuration does not
   const env = { ONE_URL: 'https://vendor.example' }
   const source = new ConfigSource({ file, text: yaml('{ header: x-key, value: k }') }, env, undefined)
   const plan = await source.readPlan()
-  const told = await source.check(yaml('{ sign: ./signs.js }'), plan)
-  t.match(told, { ok: false, findings: [{ code: 'plugin_unknown' }] })
+  const result = await source.check(yaml('{ sign: ./signs.js }'), plan)
+  t.match(result, { ok: false, findings: [{ code: 'plugin_unknown' }] })
   t.notOk('wasLoaded' in globalThis)
   t.match(await source.check(yaml('{ sign: jwt-hs256, with: { access_key: a, secret_key: b } }'), plan), { ok: true })
 })

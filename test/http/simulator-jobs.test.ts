@@ -129,8 +129,8 @@ t.test('fal: synchronous, and by its queue', async t => {
       ['refused', 422],
     ] as const) {
       const submitted = await queue.post('/fal-ai/flux/dev', { prompt: `[[${mark}]] [[polls 0]]` })
-      const told = await queue.get(String(at(submitted.json, 'status_url')))
-      t.match(told.json, { status: 'COMPLETED', error: String, error_type: String }, mark)
+      const polled = await queue.get(String(at(submitted.json, 'status_url')))
+      t.match(polled.json, { status: 'COMPLETED', error: String, error_type: String }, mark)
       t.match(await queue.get(String(at(submitted.json, 'response_url'))), { status }, caseName({ status }))
     }
     const canceled = await queue.post('/fal-ai/flux/dev', { prompt: 'a3 [[endless]]' })

@@ -9,7 +9,7 @@ t.teardown(() => simulator.close())
 const url = simulator.url('text') ?? ''
 
 const version = { 'anthropic-version': '2023-06-01' }
-const said = 'simulated answer to: a red boat'
+const answerText = 'simulated answer to: a red boat'
 
 t.test('a chat completion answers its prompt deterministically, and counts words as tokens', async t => {
   const order = { model, messages: [{ role: 'system', content: 'be brief' }, ...say('a red boat')] }
@@ -19,7 +19,7 @@ t.test('a chat completion answers its prompt deterministically, and counts words
     object: 'chat.completion',
     created: Number,
     model,
-    choices: [{ index: 0, message: { role: 'assistant', content: said, refusal: null }, finish_reason: 'stop' }],
+    choices: [{ index: 0, message: { role: 'assistant', content: answerText, refusal: null }, finish_reason: 'stop' }],
     usage: {
       prompt_tokens: 5,
       completion_tokens: 6,
@@ -35,7 +35,7 @@ t.test('a chat completion answers its prompt deterministically, and counts words
 t.test('several choices are several answers, counted together', async t => {
   const answer = await json(post('/v1/chat/completions', { model, messages: say('a red boat'), n: 3 }))
   t.match(answer['choices'], [
-    { index: 0, message: { content: said } },
+    { index: 0, message: { content: answerText } },
     { index: 1, message: { content: 'simulated answer 2 to: a red boat' } },
     { index: 2, message: { content: 'simulated answer 3 to: a red boat' } },
   ])
@@ -48,7 +48,7 @@ t.test('a streamed chat completion reports usage last, without choices, only on 
   t.equal(plain.at(-1)?.data, '[DONE]')
   t.notOk(plain.some(({ data }) => data.includes('usage')))
   const chunks = plain.slice(0, -1).map(({ data }) => JSON.parse(data) as Chunk)
-  t.equal(chunks.map(chunk => chunk.choices[0]?.delta.content ?? '').join(''), said)
+  t.equal(chunks.map(chunk => chunk.choices[0]?.delta.content ?? '').join(''), answerText)
   t.equal(chunks.at(-1)?.choices[0]?.finish_reason, 'stop')
 
   const counted = await records(post('/v1/chat/completions', { ...order, stream_options: { include_usage: true } }))
@@ -168,8 +168,8 @@ t.test('[6.8] an answer is a JSON object if only that is requested', async t => 
   const order = { model, messages: say('a red boat'), response_format: { type } }
   const wanted = { answer: 'a red boat' }
   t.same(JSON.parse(textIn(await json(post('/v1/chat/completions', order)))), wanted)
-  const asked = { model, input: 'a red boat', text: { format: { type } } }
-  t.same(JSON.parse(textIn(await json(post('/v1/responses', asked)))), wanted)
+  const request = { model, input: 'a red boat', text: { format: { type } } }
+  t.same(JSON.parse(textIn(await json(post('/v1/responses', request)))), wanted)
   const generationConfig = { responseMimeType: 'application/json' }
   const config = { contents: contents('a red boat'), generationConfig }
   t.same(JSON.parse(textIn(await json(post('/v1/models/m:generateContent', config)))), wanted)
@@ -212,7 +212,7 @@ function textIn(answer: Readonly<Record<string, unknown>>): string {
 t.test('a response has one message and its usage, and streams in the order of its kind', async t => {
   const order = { model, input: 'a red boat', instructions: 'be brief' }
   const whole = await json(post('/v1/responses', order))
-  const message = { type: 'message', status: 'completed', content: [{ type: 'output_text', text: said }] }
+  const message = { type: 'message', status: 'completed', content: [{ type: 'output_text', text: answerText }] }
   const usage = { input_tokens: 5, output_tokens: 6, total_tokens: 11, input_tokens_details: { cached_tokens: 0 } }
   t.match(whole, { object: 'response', status: 'completed', model, output: [message], usage })
 
@@ -241,7 +241,7 @@ t.test('a response has one message and its usage, and streams in the order of it
       'response.completed',
     ],
   )
-  t.equal(values.map(({ delta }) => delta ?? '').join(''), said)
+  t.equal(values.map(({ delta }) => delta ?? '').join(''), answerText)
   t.match(values.at(-1), { response: { output: [message], usage } })
 })
 
@@ -301,7 +301,7 @@ t.test('a message counts its system prompt and what was cached, and streams with
     type: 'message',
     role: 'assistant',
     model,
-    content: [{ type: 'text', text: said }],
+    content: [{ type: 'text', text: answerText }],
     stop_reason: 'end_turn',
     stop_sequence: null,
     usage: { input_tokens: 4, cache_creation_input_tokens: 0, cache_read_input_tokens: 3, output_tokens: 6 },
@@ -379,7 +379,7 @@ t.test('generative-language methods answer under both versions, and count in eve
     t.match(
       await json(post(`${prefix}:generateContent`, order)),
       {
-        candidates: [{ content: { parts: [{ text: said }], role: 'model' }, finishReason: 'STOP', index: 0 }],
+        candidates: [{ content: { parts: [{ text: answerText }], role: 'model' }, finishReason: 'STOP', index: 0 }],
         usageMetadata,
         modelVersion: prefix.split('models/')[1],
       },
@@ -390,7 +390,7 @@ t.test('generative-language methods answer under both versions, and count in eve
     const chunks = events.map(({ data }) => JSON.parse(data) as Generated)
     const array = (await (await post(`${prefix}:streamGenerateContent`, order)).json()) as Generated[]
     for (const list of [chunks, array]) {
-      t.equal(list.map(textOfChunk).join(''), said, caseName({ prefix, list }))
+      t.equal(list.map(textOfChunk).join(''), answerText, caseName({ prefix, list }))
       t.same(
         list.map(chunk => chunk.usageMetadata.candidatesTokenCount),
         [1, 2, 3, 4, 5, 6],

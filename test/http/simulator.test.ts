@@ -228,8 +228,8 @@ t.test('family B gives the output of the rules (4.3), from a raw size and from r
     ['1K', { resolution: '1K' }, '1248x832'],
     ['auto', { resolution: '2k', aspect_ratio: 'auto' }, '2496x1664'],
   ] as const) {
-    for (const asked of [size === undefined ? {} : { size }, knobs]) {
-      t.equal(await betaOutput(asked), output, `${JSON.stringify(asked)} gives ${output}`)
+    for (const fields of [size === undefined ? {} : { size }, knobs]) {
+      t.equal(await betaOutput(fields), output, `${JSON.stringify(fields)} gives ${output}`)
     }
   }
 })
@@ -501,8 +501,8 @@ function postForm(name: string, fields: Form): Promise<Sent> {
   return post(name, '/v1/images/edits', form)
 }
 
-async function betaOutput(asked: object): Promise<string> {
-  const { status, text } = await postJson('beta', { model, prompt: 'a boat', ...asked })
+async function betaOutput(fields: object): Promise<string> {
+  const { status, text } = await postJson('beta', { model, prompt: 'a boat', ...fields })
   return status === 200 ? dimensions(JSON.parse(text).data[0].url) : text
 }
 

@@ -193,17 +193,17 @@ t.test('a slow client gets everything, however long it takes [S5]', async t => {
 t.test('an answer waiting for another on its connection is not abandoned for it [S5]', async t => {
   const total = 2 * 1024 * 1024
   const { url, upstreams, rows, settled } = await startEngine(t, { callers: { writeIdleMs: 150 } })
-  const asked: ServerResponse[] = []
+  const waiting: ServerResponse[] = []
   const { promise: bothAsked, resolve: noteBoth } = Promise.withResolvers<void>()
   upstreams[0]?.answer(res => {
-    asked.push(res)
-    if (asked.length === 3) noteBoth()
+    waiting.push(res)
+    if (waiting.length === 3) noteBoth()
   })
   const wire = await openWire(url)
   t.teardown(() => wire.socket.destroy())
   await wire.write(whole + whole + whole)
   await bothAsked
-  const [first, second, third] = asked as [ServerResponse, ServerResponse, ServerResponse]
+  const [first, second, third] = waiting as [ServerResponse, ServerResponse, ServerResponse]
   // The second answer exceeds the buffer for a client, so it waits for its turn; the third ends long before its turn.
   second.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': String(total) })
   const poured = pour(second, total)

@@ -21,15 +21,15 @@ billed(
     const charged = await shop.ask({ ...alpha, n: 2 })
     t.equal(charged.status, 200)
     t.match(await shop.charges(1), [{ id: charged.id, state: 'settled' }])
-    const beside = { folder: shop.folder, storage }
-    t.match(await runCli(beside, 'ledger', 'verify'), { code: 0, stderr: /^1 charges, 2 lines, 1 entries: 0 problems/ })
-    t.match(await runCli(beside, 'logs'), { code: 0, stdout: /alpha-image-2/ })
-    t.match(await runCli(beside, 'ledger', 'refund', charged.id), { code: 0, stderr: /of charge/ })
+    const place = { folder: shop.folder, storage }
+    t.match(await runCli(place, 'ledger', 'verify'), { code: 0, stderr: /^1 charges, 2 lines, 1 entries: 0 problems/ })
+    t.match(await runCli(place, 'logs'), { code: 0, stdout: /alpha-image-2/ })
+    t.match(await runCli(place, 'ledger', 'refund', charged.id), { code: 0, stderr: /of charge/ })
     t.match(await shop.charges(1), [{ id: charged.id, state: 'settled', refunded: '0.12' }])
     t.match(await (await shop.get(`/v1/charges/${charged.id}`)).json(), { refunded: '0.12' })
-    const keys = await runCli(beside, 'keys', 'list')
+    const keys = await runCli(place, 'keys', 'list')
     t.match(keys, { code: 0, stdout: /test/ })
-    const nowhere = await runCli({ ...beside, storage: storage.replace(/test\d+$/, 'none') }, 'keys', 'list')
+    const nowhere = await runCli({ ...place, storage: storage.replace(/test\d+$/, 'none') }, 'keys', 'list')
     t.match(nowhere, { code: 1, stderr: /\/none: there is no such database/ })
     t.notMatch(`${nowhere.stdout}${nowhere.stderr}`, /a-password/)
   },
@@ -46,14 +46,14 @@ t.test(
     const { key } = await shop.newKey()
     await readKeyChanges(shop, storage)
     t.equal((await shop.get('/v1/models')).status, 200, 'the key is cached')
-    const asked = shop.upstreams['alpha']?.received.length
+    const calls = shop.upstreams['alpha']?.received.length
     await postgres.stop('immediate')
     for (const by of [shop.key, key, key]) {
       const refused = await shop.ask(alpha, { key: by })
       t.match(refused, { status: 503, headers: { 'retry-after': /^\d+$/ } }, caseName({ by }))
       t.match(refused.json(), { error: { code: 'storage_unavailable' } }, caseName({ by }))
     }
-    t.equal(shop.upstreams['alpha']?.received.length, asked, 'nothing was sent')
+    t.equal(shop.upstreams['alpha']?.received.length, calls, 'nothing was sent')
     t.equal((await shop.get('/v1/models')).status, 200, 'free requests are answered')
     await postgres.start()
     for (;;) if ((await shop.ask(alpha, { key })).status === 200) break

@@ -26,8 +26,8 @@ function keeping(name: string): Reaction {
     const say = (status: number, value: object): void =>
       void res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
     const id = /^\/v1\/responses\/([^/?]+)/.exec(url)?.[1]
-    const asked: { previous_response_id?: string; stream?: boolean } = id ? {} : JSON.parse(body.toString())
-    const before = id ?? asked.previous_response_id
+    const request: { previous_response_id?: string; stream?: boolean } = id ? {} : JSON.parse(body.toString())
+    const before = id ?? request.previous_response_id
     if (before !== undefined && !kept.has(before)) return say(404, { error: { code: 'previous_response_not_found' } })
     if (id) {
       const found = kept.get(id)
@@ -37,7 +37,7 @@ function keeping(name: string): Reaction {
     const output = [{ id: `msg_${name}_${++made}`, type: 'message', content: [] }]
     const answer = { id: `resp_${name}_${made}`, object: 'response', status: 'completed', output, usage }
     kept.set(answer.id, answer)
-    if (asked.stream !== true) return say(200, answer)
+    if (request.stream !== true) return say(200, answer)
     const events = [
       { type: 'response.created', response: { ...answer, output: [], usage: null } },
       { type: 'response.output_item.added', item: output[0] },
@@ -113,8 +113,8 @@ t.test('refuses 40 attempts to reach the response of another key without calling
   const { openai, other, list, url, newKey } = await open(t)
   const mine = await openai.responses.create(ask)
   const item = mine.output[0]?.id as string
-  const asked = () => list.reduce((sum, { received }) => sum + received.length, 0)
-  const before = asked()
+  const countCalls = () => list.reduce((sum, { received }) => sum + received.length, 0)
+  const before = countCalls()
   const { key } = await newKey({ name: 'third' })
   const send = (method: string, path: string, body?: unknown) =>
     fetch(url + path, {
@@ -175,7 +175,7 @@ t.test('refuses 40 attempts to reach the response of another key without calling
   }
   t.match(await refusalOf(other.responses.retrieve(mine.id)), { status: 404 })
   t.ok(tries >= 40, `${tries} attempts`)
-  t.equal(asked(), before, 'no upstream saw one of them')
+  t.equal(countCalls(), before, 'no upstream saw one of them')
   t.match(await openai.responses.retrieve(mine.id), { id: mine.id }, 'its owner still reaches it')
 })
 

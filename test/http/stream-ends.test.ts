@@ -47,18 +47,18 @@ const streams = {
 function readUntil({ url, key }: Started, path: string, body: object, last: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const asked = request(url + path, { method: 'POST', headers }, res => {
+    const call = request(url + path, { method: 'POST', headers }, res => {
       let text = ''
       res.on('error', () => undefined)
       res.on('data', (chunk: Buffer) => {
         text += chunk.toString()
         if (!text.includes(last)) return
-        asked.destroy()
+        call.destroy()
         resolve()
       })
     })
-    asked.on('error', reject)
-    asked.end(JSON.stringify(body))
+    call.on('error', reject)
+    call.end(JSON.stringify(body))
   })
 }
 
@@ -98,13 +98,13 @@ t.test('a client that closes before it does not', async t => {
 t.test('x-should-retry of an upstream is passed on', async t => {
   const { post, upstreams } = await start(t)
   const upstream = upstreams['text'] as Upstream
-  for (const said of ['true', 'false']) {
+  for (const hint of ['true', 'false']) {
     upstream.answer(res => {
-      res.writeHead(400, { 'content-type': 'application/json', 'x-should-retry': said })
+      res.writeHead(400, { 'content-type': 'application/json', 'x-should-retry': hint })
       res.end('{"error":{"message":"no"}}')
     })
     const answer = await post('/v1/chat/completions', { ...streams.chat.ask, stream: false })
-    t.equal(answer.headers.get('x-should-retry'), said, `x-should-retry: ${said}`)
+    t.equal(answer.headers.get('x-should-retry'), hint, `x-should-retry: ${hint}`)
   }
 })
 

@@ -96,8 +96,8 @@ t.test('[14.10] lists, tables, statements and prices have every count', async t 
   const statement = (await admin.get(`/api/statements?month=${month}`)).body as {
     accounts: { lines: { tier: string; quantity: number }[] }[]
   }
-  const told = new Map(statement.accounts[0]?.lines.map(({ tier, quantity }) => [tier, String(quantity)]))
-  t.strictSame(told, new Map(units.toSorted(([a], [b]) => (a < b ? -1 : 1))), 'the statement')
+  const counted = new Map(statement.accounts[0]?.lines.map(({ tier, quantity }) => [tier, String(quantity)]))
+  t.strictSame(counted, new Map(units.toSorted(([a], [b]) => (a < b ? -1 : 1))), 'the statement')
   const lines = (await cli('statement', '--month', month, '--format', 'csv')).stdout
   for (const [unit, quantity] of units)
     t.match(lines, new RegExp(`,${unit},0,${quantity},`), `the statement as a table: ${unit}`)

@@ -127,8 +127,8 @@ for (const style of styles) {
     `a picture in pieces of text is charged as one, and so is a message that consists of a link: ${page}`,
     async t => {
       const started = await open(t, style, { groups: { default: { tpm: 1_000_000_000 } } })
-      const said = [`![image](data:image/png;base64,${picture})`, '![image](https://cdn.example/1.png)']
-      for (const text of said)
+      const texts = [`![image](data:image/png;base64,${picture})`, '![image](https://cdn.example/1.png)']
+      for (const text of texts)
         for (const length of [60, 100, 1_000_000])
           for (const stream of [false, true]) {
             const pieces = Array.from({ length: Math.ceil(text.length / length) }, (_, i) =>

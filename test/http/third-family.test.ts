@@ -134,11 +134,11 @@ sketched(
       [{ size: '3001x300' }, { b64_json: Buffer.from('no picture').toString('base64') }, 'XL', 'request', '0.12'],
       [{}, link, 'M', 'default', '0.025'],
     ] as const
-    for (const [asked, image, tier, source, amount] of cases) {
+    for (const [requested, image, tier, source, amount] of cases) {
       upstreams['gamma']?.answer({ data: [image] })
-      const answered = await post('/v1/images/generations', { model: 'gamma-sketch-1', prompt: 'a boat', ...asked })
-      t.strictSame(await answered.json(), { data: [image] }, caseName({ asked, image, tier, source }))
-      t.match(await charges(1), [{ tier, source, actual_size: null, amount }], JSON.stringify(asked))
+      const answered = await post('/v1/images/generations', { model: 'gamma-sketch-1', prompt: 'a boat', ...requested })
+      t.strictSame(await answered.json(), { data: [image] }, caseName({ requested, image, tier, source }))
+      t.match(await charges(1), [{ tier, source, actual_size: null, amount }], JSON.stringify(requested))
     }
   },
 )
@@ -265,17 +265,17 @@ t.test('a third-party plugin, named by its path, uses its own options and sectio
     edit: [...inPipeline('{ signature: tollgate-house }'), ...section],
   })
   for (const upstream of Object.values(upstreams)) upstream.answer({ data: [picture(1254, 1254)] })
-  const asked = (model: string, prompt: string) => post('/v1/images/generations', { model, prompt })
-  const passed = await asked('alpha-image-2', 'a boat')
+  const send = (model: string, prompt: string) => post('/v1/images/generations', { model, prompt })
+  const passed = await send('alpha-image-2', 'a boat')
   t.equal(passed.status, 200)
   t.equal(passed.headers.get('x-house'), 'tollgate-house', 'seen by the caller')
   t.equal(upstreams['alpha']?.received[0]?.headers['x-house'], 'tollgate-house', 'seen by the upstream')
-  const refused = await asked('alpha-image-2', 'a Dragon')
+  const refused = await send('alpha-image-2', 'a Dragon')
   t.equal(refused.status, 403)
   t.match(await refused.json(), { error: { code: 'house_rules', message: /dragon/ } })
   t.equal(upstreams['alpha']?.received.length, 1)
   t.equal((await charges()).length, 1, 'refused before anything is held')
-  const other = await asked('beta-imagine-image', 'a dragon')
+  const other = await send('beta-imagine-image', 'a dragon')
   t.equal(other.status, 200, 'it ignores a family without the section')
   t.equal(other.headers.get('x-house'), null)
 

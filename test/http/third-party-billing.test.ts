@@ -80,8 +80,8 @@ t.test('[8.1] its charge is held, settled, and explained to client, console and 
   const answer = await ask()
   t.equal(answer.status, 200, await answer.text())
   const id = answer.headers.get('x-request-id') ?? ''
-  const told = (await (await get(`/v1/charges/${id}`)).json()) as object
-  t.match(told, {
+  const explained = (await (await get(`/v1/charges/${id}`)).json()) as object
+  t.match(explained, {
     state: 'settled',
     amount: '0.05',
     text: '1 call',
@@ -93,7 +93,10 @@ t.test('[8.1] its charge is held, settled, and explained to client, console and 
   await settled()
   const admin = await enterAsAdmin({ gateway, url } as Parameters<typeof enterAsAdmin>[0])
   const shown = (await admin.get(`/api/logs/${id}`)).body
-  t.match(shown, { explanation: { ...told, delivery: 'confirmed' }, billing: { ...told, delivery: 'confirmed' } })
+  t.match(shown, {
+    explanation: { ...explained, delivery: 'confirmed' },
+    billing: { ...explained, delivery: 'confirmed' },
+  })
   const poor = await ask()
   t.equal(poor.status, 402, 'a request above the budget is refused before an upstream call')
   t.match(await poor.text(), 'budget has 0.02 USD left')

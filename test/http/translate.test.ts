@@ -150,10 +150,10 @@ described(
   'a part that failed takes nothing from those that came',
   vendor(parts, calls),
   async (t, { post, upstreams, charges }) => {
-    let asked = 0
+    let calls = 0
     upstreams['maker']?.answer((res: ServerResponse) => {
-      if (++asked === 2) res.statusCode = 500
-      res.end(JSON.stringify(asked === 2 ? { error: { message: 'out of paint' } } : answer(small)))
+      if (++calls === 2) res.statusCode = 500
+      res.end(JSON.stringify(calls === 2 ? { error: { message: 'out of paint' } } : answer(small)))
     })
     const res = await post('/v1/images/generations', ask({ n: 3 }))
     t.equal(res.status, 200)
@@ -521,8 +521,8 @@ described('a link is followed for whoever asks for base64', vendor(linked('as-as
   const { url } = linking(started, wide)
   const plain = await started.post('/v1/images/generations', ask())
   t.match(await plain.json(), { data: [{ url: `${url}/files/one.png?signed=1` }] })
-  const asked = await started.post('/v1/images/generations', ask({ response_format: 'b64_json' }))
-  t.match(await asked.json(), { data: [{ b64_json: wide.toString('base64') }] })
+  const answer = await started.post('/v1/images/generations', ask({ response_format: 'b64_json' }))
+  t.match(await answer.json(), { data: [{ b64_json: wide.toString('base64') }] })
 })
 
 described('a link is handed on when its pixels have been read', vendor(linked('measure')), async (t, started) => {

@@ -13,8 +13,8 @@ const send = async (url: string, text: string): Promise<string> => {
 }
 
 t.test('counts refusals before routing by code, and keeps no request in flight', async t => {
-  const told: { facts: { code?: string; times?: number; path?: string; method?: string }; text: string }[] = []
-  const log = { ...quietLog(), info: (facts: object, text: string) => void told.push({ facts, text }) }
+  const logged: { facts: { code?: string; times?: number; path?: string; method?: string }; text: string }[] = []
+  const log = { ...quietLog(), info: (facts: object, text: string) => void logged.push({ facts, text }) }
   const { url, opsUrl, post } = await start(t, {
     simulated: true,
     log,
@@ -35,7 +35,7 @@ t.test('counts refusals before routing by code, and keeps no request in flight',
   t.same(['not_found', 'method_not_allowed', 'path_invalid', 'request_malformed'].map(count), [3, 1, 1, 1])
   t.match(metrics, /^tollgate_requests_in_flight 0$/m)
 
-  const lines = told.filter(({ text }) => text === 'requests were refused before routing')
+  const lines = logged.filter(({ text }) => text === 'requests were refused before routing')
   t.same(
     lines.map(({ facts }) => [facts.code, facts.times, facts.method, facts.path]),
     [
@@ -46,22 +46,22 @@ t.test('counts refusals before routing by code, and keeps no request in flight',
     ],
     'one line of each code in a minute',
   )
-  t.notMatch(JSON.stringify(told), secret)
+  t.notMatch(JSON.stringify(logged), secret)
 })
 
 t.test('reports the number of further refusals after a minute', async t => {
   let ms = 0
-  const told: { code?: string; times?: number }[] = []
+  const logged: { code?: string; times?: number }[] = []
   const log = {
     ...quietLog(),
-    info: (facts: { code?: string; times?: number }) => void (facts.times && told.push(facts)),
+    info: (facts: { code?: string; times?: number }) => void (facts.times && logged.push(facts)),
   }
   const clock = { now: () => Date.now() + ms, tick: () => performance.now() + ms }
   const { url } = await start(t, { simulated: true, log, clock })
   for (let i = 0; i < 5; i++) await fetch(`${url}/nothing`)
   ms += 61_000
   await fetch(`${url}/nothing`)
-  t.match(told, [
+  t.match(logged, [
     { code: 'not_found', times: 1 },
     { code: 'not_found', times: 5 },
   ])

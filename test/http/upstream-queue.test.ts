@@ -72,16 +72,16 @@ t.test('256 slow requests of one key: another client gets the first free connect
 
 t.test('clients take turns, however many requests each has waiting', async t => {
   const { ask, next, waits, has } = await open(t, 'connections: 1')
-  const asked = [ask('a')]
+  const pending = [ask('a')]
   await has(1)
   for (const [i, who] of ['a', 'a', 'a', 'a', 'b', 'b', 'c'].entries()) {
-    asked.push(ask(who))
+    pending.push(ask(who))
     await waits(i + 1)
   }
   const order: string[] = []
-  for (let i = 0; i < asked.length; i++) order.push(await next())
+  for (let i = 0; i < pending.length; i++) order.push(await next())
   t.equal(order.join(''), 'aabcabaa')
-  for (const one of asked) t.equal((await one).status, 200, 'each is answered')
+  for (const one of pending) t.equal((await one).status, 200, 'each is answered')
 })
 
 t.test('a request that waits too long gets 429 with a time to wait, and costs nothing', async t => {

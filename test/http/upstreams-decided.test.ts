@@ -47,13 +47,13 @@ t.test('an administrator suspends a key, optionally for a time, and resumes it, 
   t.match(await refused.json(), { error: { code: 'upstream_credentials' } })
   t.match((await admin.post(pathOf('first', 'resume'))).body, { state: 'active', reason: null, note: null })
   t.equal(await started.chat(), 200)
-  const told = await kindsOf(started)
+  const kinds = await kindsOf(started)
   // The gateway reports the end of a suspension at its next check.
   t.same(
-    told.filter(kind => kind !== 'upstream.key_resumed'),
+    kinds.filter(kind => kind !== 'upstream.key_resumed'),
     [...Array<string>(3).fill('upstream.key_suspended'), 'upstream.exhausted'],
   )
-  t.equal(told.at(-1), 'upstream.key_resumed')
+  t.equal(kinds.at(-1), 'upstream.key_resumed')
   t.match(await trailOf(started), [
     { actor: 'root', action: 'upstream_key.resume', subject: 'text/first' },
     { action: 'upstream_key.suspend', subject: 'text/first', reason: 'a new one comes' },

@@ -404,7 +404,7 @@ t.test('a second upstream is called for pictures only if the first accepted none
     Buffer.from(bytes[0] as ArrayBuffer).equals(Buffer.from(bytes[1] as ArrayBuffer)),
     'the same file, whole, to both',
   )
-  const asked = beta.received.length
+  const calls = beta.received.length
   for (const send of [generate, edit]) {
     for (const reaction of [
       (_res: ServerResponse, _received: unknown, req: IncomingMessage) => void req.socket.resetAndDestroy(),
@@ -417,7 +417,7 @@ t.test('a second upstream is called for pictures only if the first accepted none
       await answer.text()
     }
   }
-  t.comment(`duplicates = ${beta.received.length - asked}`)
-  t.equal(beta.received.length, asked)
+  t.comment(`duplicates = ${beta.received.length - calls}`)
+  t.equal(beta.received.length, calls)
   t.equal((await charges()).filter(charge => charge.amount !== '0.00').length, 2)
 })

@@ -199,12 +199,12 @@ t.test('a chat stream reports its usage to the gateway alone if the client did n
   const { upstream, post, charges, logs } = started
   const shown = [content('Hel'), content('lo'), finished]
   upstream.answer(events(shown[0] as string, shown[1] as string, usageEvent, finished))
-  for (const asked of [{}, { stream_options: null }, { stream_options: { include_usage: false } }]) {
-    const res = await post('/v1/chat/completions', { model: 'chat-one', messages, stream: true, ...asked })
-    t.equal(await res.text(), shown.join(''), caseName({ asked }))
-    t.match(upstream.received.at(-1)?.json(), { stream_options: { include_usage: true } }, caseName({ asked }))
-    t.match(await charges(1), [{ amount: '0.0561', delivery: 'confirmed' }], caseName({ asked }))
-    t.match(await logs(1), [{ usage: { input_tokens: 12, output_tokens: 34 } }], caseName({ asked }))
+  for (const options of [{}, { stream_options: null }, { stream_options: { include_usage: false } }]) {
+    const res = await post('/v1/chat/completions', { model: 'chat-one', messages, stream: true, ...options })
+    t.equal(await res.text(), shown.join(''), caseName({ options }))
+    t.match(upstream.received.at(-1)?.json(), { stream_options: { include_usage: true } }, caseName({ options }))
+    t.match(await charges(1), [{ amount: '0.0561', delivery: 'confirmed' }], caseName({ options }))
+    t.match(await logs(1), [{ usage: { input_tokens: 12, output_tokens: 34 } }], caseName({ options }))
   }
 })
 

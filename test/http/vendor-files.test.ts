@@ -277,7 +277,7 @@ t.test('refuses 40 attempts to reach the files, uploads and cached content of an
   const google = { 'x-goog-api-key': other.key }
   const openai = { authorization: `Bearer ${other.key}` }
   const use = (part: object) => ({ contents: [{ role: 'user', parts: [part] }] })
-  const asked: (readonly [Record<string, string>, string, string, object?])[] = []
+  const requests: (readonly [Record<string, string>, string, string, object?])[] = []
   for (const headers of [anthropic, openai])
     for (const prefix of ['/v1', '/v1/v1'])
       for (const [method, path] of [
@@ -285,34 +285,34 @@ t.test('refuses 40 attempts to reach the files, uploads and cached content of an
         ['GET', '/content'],
         ['DELETE', ''],
       ] as const)
-        asked.push([headers, method, `${prefix}/files/${message.id}${path}`])
+        requests.push([headers, method, `${prefix}/files/${message.id}${path}`])
   for (const prefix of ['/v1beta', '/v1', '/v1/v1beta', '/v1/v1'])
     for (const id of [name, cached])
-      for (const method of ['GET', 'DELETE']) asked.push([google, method, `${prefix}/${id}`])
+      for (const method of ['GET', 'DELETE']) requests.push([google, method, `${prefix}/${id}`])
   for (const prefix of ['/v1beta', '/v1']) {
-    asked.push([google, 'PATCH', `${prefix}/${cached}`, { ttl: '9000s' }])
+    requests.push([google, 'PATCH', `${prefix}/${cached}`, { ttl: '9000s' }])
     const model = `${prefix}/models/sim-generative`
     for (const method of ['generateContent', 'streamGenerateContent', 'countTokens']) {
-      asked.push([google, 'POST', `${model}:${method}`, { ...use({ text: 'x' }), cachedContent: cached }])
-      asked.push([google, 'POST', `${model}:${method}`, use({ fileData: { fileUri: uri } })])
-      asked.push([google, 'POST', `${model}:${method}`, use({ file_data: { file_uri: name } })])
+      requests.push([google, 'POST', `${model}:${method}`, { ...use({ text: 'x' }), cachedContent: cached }])
+      requests.push([google, 'POST', `${model}:${method}`, use({ fileData: { fileUri: uri } })])
+      requests.push([google, 'POST', `${model}:${method}`, use({ file_data: { file_uri: name } })])
     }
   }
   for (const path of ['/upload/v1beta/files', '/upload/v1/files'])
-    asked.push([google, 'POST', `${path}?upload_id=${upload}&upload_protocol=resumable`])
+    requests.push([google, 'POST', `${path}?upload_id=${upload}&upload_protocol=resumable`])
   const source = { type: 'file', file_id: message.id }
   for (const type of ['document', 'image', 'container_upload']) {
     const content = [{ type, source, ...(type === 'container_upload' && { file_id: message.id }) }]
     const body = { model: 'sim-messages', max_tokens: 8, messages: [{ role: 'user', content }] }
-    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) asked.push([anthropic, 'POST', path, body])
+    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) requests.push([anthropic, 'POST', path, body])
   }
-  for (const [headers, method, path, body] of asked) {
+  for (const [headers, method, path, body] of requests) {
     const sent = { ...headers, ...(body && { 'content-type': 'application/json' }) }
     const response = await fetch(url + path, { method, headers: sent, ...(body && { body: JSON.stringify(body) }) })
     const text = await response.text()
     t.equal(response.status, 404, caseName({ method, path, text: text.slice(0, 200) }))
   }
-  t.ok(asked.length >= 40, `${asked.length} attempts`)
+  t.ok(requests.length >= 40, `${requests.length} attempts`)
   t.match(await mine.google.files.get({ name }), { name }, 'their owner still reaches them')
   t.match(await mine.google.caches.get({ name: cached }), { name: cached })
   t.equal((await send(link, 'upload, finalize', 0, 'hello')).status, 200)

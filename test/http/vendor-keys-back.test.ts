@@ -130,18 +130,18 @@ for (const [storage, env] of storages)
         ['{ value: "${TEXT_KEY_1}" }', `{ value: "\${TEXT_KEY_1}", budget: { amount: "${amount}", per: month } }`],
       ] as const
     await first.reload(limit('0.000001'))
-    const asked = first.callsOf('one')
+    const calls = first.callsOf('one')
     for (let i = 0; i < 10; i++) await first.openai.chat.completions.create(ask)
-    t.equal(first.callsOf('one'), asked, 'by a reload')
+    t.equal(first.callsOf('one'), calls, 'by a reload')
 
     const second = await first.reopen()
     for (let i = 0; i < 10; i++) await second.openai.chat.completions.create(ask)
-    t.equal(first.callsOf('one'), asked, 'by a restart')
+    t.equal(first.callsOf('one'), calls, 'by a restart')
     const ofFirst = () => second.gateway.status().upstream_keys['text']?.find(({ name }) => name === 'first')
     const spent = ofFirst()?.budget?.spent ?? ''
     await second.reload([['"0.000001"', '"9.00"']])
     t.equal(ofFirst()?.budget?.spent, spent)
-    t.ok(await askUntil(second, () => first.callsOf('one') > asked), 'and has room where it is raised')
+    t.ok(await askUntil(second, () => first.callsOf('one') > calls), 'and has room where it is raised')
   })
 
 t.test('charges of other processes count as soon as a key has a budget', async t => {

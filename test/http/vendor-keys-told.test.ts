@@ -58,15 +58,15 @@ t.test(
       'tollgate_upstream_key_requests_total{upstream="text",key="second",outcome="answered"} 20',
     ])
       t.ok(away.figures.includes(`${line}\n`), line)
-    const told = async () =>
+    const keyEvents = async () =>
       (await gateway.storage.events.after(0, 50)).filter(({ kind }) => kind.startsWith('upstream.'))
-    t.match(await told(), [
+    t.match(await keyEvents(), [
       {
         kind: 'upstream.key_suspended',
         data: { upstream: 'text', key: 'first', code: '401 invalid_api_key', by: null },
       },
     ])
-    t.equal((await told()).length, 1)
+    t.equal((await keyEvents()).length, 1)
     t.match(await tollgate('status'), {
       code: 0,
       stdout: /^text +in use, 1 of 2 keys$[\s\S]+^text +first +suspended +refused by the vendor: 401 invalid_api_key/m,
@@ -86,7 +86,7 @@ t.test(
       t.match(keys, [{ state: 'active', asked: true, reason: null }, { state: 'active' }], caseName({ keys }))
     t.ok(back.figures.includes('tollgate_upstream_keys_asked{upstream="text"} 2\n'))
     t.notMatch(back.figures, /^tollgate_upstream_key_suspended\{/m)
-    t.match((await told()).at(-1), { kind: 'upstream.key_resumed', data: { key: 'first', was: 'invalid' } })
+    t.match((await keyEvents()).at(-1), { kind: 'upstream.key_resumed', data: { key: 'first', was: 'invalid' } })
     for (let i = 0; i < 60 && callsOf('one') === 1; i++) await chat()
     t.ok(callsOf('one') > 1, 'it is used again')
   },

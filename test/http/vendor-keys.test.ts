@@ -69,9 +69,9 @@ t.test('with a 401 on one of two keys, 20 of 20 calls are answered, and one upst
     const answer = await openai.chat.completions.create({ ...ask, messages: [{ role: 'user', content: 'hi' }] })
     t.equal(answer.choices[0]?.message.content, 'Hello', caseName({ i }))
   }
-  const asked = upstream.received.map(keyOf)
-  t.equal(asked.filter(one => one === 'two').length, 20)
-  t.equal(asked.filter(one => one === 'one').length, 1, 'one call wasted')
+  const keysUsed = upstream.received.map(keyOf)
+  t.equal(keysUsed.filter(one => one === 'two').length, 20)
+  t.equal(keysUsed.filter(one => one === 'one').length, 1, 'one call wasted')
   t.equal((await charges()).length, 20, 'each is charged once')
 })
 
@@ -240,12 +240,12 @@ t.test('on_unknown: pay_twice continues after a possible sale, and a charge in d
   const upstream = upstreams['alpha'] as Upstream
   const fault = say(500, { error: { code: 'server_error' } })
   const done = { created: 1, data: [picture(1024, 1024)] }
-  let asked = 0
-  upstream.answer((res, received, req) => (asked++ === 0 ? fault : say(200, done))(res, received, req))
+  let calls = 0
+  upstream.answer((res, received, req) => (calls++ === 0 ? fault : say(200, done))(res, received, req))
   const answer = await post('/v1/images/generations', image)
   t.equal(answer.status, 200)
   await answer.text()
-  t.equal(asked, 2)
+  t.equal(calls, 2)
   t.match(await charges(), [{ state: 'settled' }])
   upstream.answer(fault)
   t.equal((await post('/v1/images/generations', image)).status, 500)

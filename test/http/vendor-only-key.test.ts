@@ -21,10 +21,10 @@ async function open(
   t: Test,
   { spare = false, edit = [], ...options }: StartOptions & { readonly spare?: boolean } = {},
 ) {
-  const beside: NonNullable<StartOptions['edit']> = [
+  const spareEdits: NonNullable<StartOptions['edit']> = [
     [/(sim-chat: \{[^\n]*?)upstream: text/, '$1upstreams: [{ upstream: text }, { upstream: beta, priority: 2 }]'],
   ]
-  const started = await start(t, { ...options, edit: [...(spare ? beside : []), ...edit] })
+  const started = await start(t, { ...options, edit: [...(spare ? spareEdits : []), ...edit] })
   const vendor = started.upstreams['text'] as Upstream
   const other = started.upstreams['beta'] as Upstream
   const refusal: { now: Refusal | undefined } = { now: undefined }

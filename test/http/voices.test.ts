@@ -36,15 +36,15 @@ async function open(t: Pick<Test, 'teardown'>, more: Edits = []) {
   return { ...started, last: (): Received | undefined => upstream?.received.at(-1) }
 }
 
-const said = { model: 'eleven', voice: 'alloy', input: 'Hi 👋' } as const
+const speechRequest = { model: 'eleven', voice: 'alloy', input: 'Hi 👋' } as const
 
 t.test("OpenAI's SDK gets audio from a vendor with the voice in the path, charged per character", async t => {
   const { openai, last, charges, logs } = await open(t)
-  const answer = await openai.audio.speech.create(said)
+  const answer = await openai.audio.speech.create(speechRequest)
   t.same(Buffer.from(await answer.arrayBuffer()), sound)
   t.equal(answer.headers.get('content-type'), 'audio/mpeg')
   t.equal(last()?.url, `/v1/text-to-speech/${rachel}?output_format=mp3_44100_128`)
-  t.same(last()?.json(), { text: said.input, model_id: 'eleven-vendor' })
+  t.same(last()?.json(), { text: speechRequest.input, model_id: 'eleven-vendor' })
   const [charge] = await charges()
   t.match(
     charge,
@@ -72,9 +72,9 @@ t.test('voice, format and speed are translated for the vendor, and its own field
   ]
   for (const [fields, url, body] of rows) {
     const name = JSON.stringify(fields)
-    t.equal((await post('/v1/audio/speech', { ...said, ...fields })).status, 200, name)
+    t.equal((await post('/v1/audio/speech', { ...speechRequest, ...fields })).status, 200, name)
     t.match(last()?.url, url, name)
-    t.same(last()?.json(), { text: said.input, model_id: 'eleven-vendor', ...body }, name)
+    t.same(last()?.json(), { text: speechRequest.input, model_id: 'eleven-vendor', ...body }, name)
   }
 })
 
@@ -82,7 +82,7 @@ t.test(
   'hints without an equivalent are dropped and named; settings that change the audio are refused for free',
   async t => {
     const { url, key, post, upstreams, charges } = await open(t)
-    const dropped = await post('/v1/audio/speech', { ...said, instructions: 'Whisper', user: 'ada' })
+    const dropped = await post('/v1/audio/speech', { ...speechRequest, instructions: 'Whisper', user: 'ada' })
     t.equal(dropped.status, 200)
     t.equal(dropped.headers.get('x-tollgate-dropped'), 'instructions, user')
     t.equal((await charges()).length, 1)
@@ -100,7 +100,7 @@ t.test(
     ]
     for (const [fields, param, message] of rows) {
       const name = JSON.stringify(fields)
-      const answer = await post('/v1/audio/speech', { ...said, ...fields })
+      const answer = await post('/v1/audio/speech', { ...speechRequest, ...fields })
       t.equal(answer.status, 400, name)
       t.match(await answer.json(), { error: { param, message } }, name)
     }
@@ -121,7 +121,7 @@ t.test('a model may have a default voice and format', async t => {
   ])
   t.equal((await post('/v1/audio/speech', { model: 'eleven', input: 'Hi', voice: '' })).status, 200)
   t.equal(last()?.url, `/v1/text-to-speech/${rachel}?output_format=pcm_24000`)
-  await post('/v1/audio/speech', { ...said, voice: 'EXAVITQu4vr4xnSDxMaL', response_format: 'wav' })
+  await post('/v1/audio/speech', { ...speechRequest, voice: 'EXAVITQu4vr4xnSDxMaL', response_format: 'wav' })
   t.equal(last()?.url, '/v1/text-to-speech/EXAVITQu4vr4xnSDxMaL?output_format=wav_24000')
 })
 
@@ -166,7 +166,7 @@ t.test("the vendor's errors are translated to OpenAI's format, and cost nothing"
     upstreams['text']?.answer(
       res => void res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ detail })),
     )
-    const thrown: unknown = await openai.audio.speech.create(said).catch((cause: unknown) => cause)
+    const thrown: unknown = await openai.audio.speech.create(speechRequest).catch((cause: unknown) => cause)
     t.ok(thrown instanceof APIError, String(status))
     t.match(thrown, error, String(status))
   }
@@ -254,7 +254,7 @@ t.test('guards check all texts of a speech request, in both formats', async t =>
   ])
   const around = { previous_text: 'Bluebird:', next_text: 'of Blue\u200bbird' }
   const masked = { model_id: 'eleven-vendor', text: 'a [x] b', previous_text: '[x]:', next_text: 'of [x]' }
-  t.equal((await post('/v1/audio/speech', { ...said, input: 'a Bluebird b', ...around })).status, 200)
+  t.equal((await post('/v1/audio/speech', { ...speechRequest, input: 'a Bluebird b', ...around })).status, 200)
   t.same(last()?.json(), masked)
   const answer = await fetch(`${url}/v1/text-to-speech/${rachel}`, {
     method: 'POST',
@@ -280,7 +280,7 @@ t.test("a model in OpenAI's format falls back to one with the voice in the path"
       ? void res.writeHead(200, { 'content-type': 'audio/mpeg' }).end(sound)
       : void res.writeHead(503, { 'content-type': 'application/json' }).end('{}'),
   )
-  const answer = await openai.audio.speech.create({ ...said, model: 'sim-speech' })
+  const answer = await openai.audio.speech.create({ ...speechRequest, model: 'sim-speech' })
   t.same(Buffer.from(await answer.arrayBuffer()), sound)
   t.match(await charges(), [{ state: 'settled', lines: [{ tier: 'character', quantity: 4 }] }])
 })

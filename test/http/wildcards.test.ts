@@ -127,9 +127,14 @@ t.test("the wildcard's own price applies to names without a row; names for upstr
   const cheaper = `${folder}/cheaper.yaml`
   await writeFile(cheaper, yaml.replace('{ input: "10", output: "10" }', '{ input: "5", output: "5" }'))
   const cost = await runCli({ ...place, yaml }, 'config', 'cost', cheaper, '--since', '1h', '--format', 'json')
-  const told = JSON.parse(cost.stdout) as { charges: number; before: string; after: string; not_comparable: unknown[] }
-  t.match(told, { charges: 2, not_comparable: [] }, 'charges of names that a wildcard serves are computed')
-  t.ok(Number(told.after) < Number(told.before), caseName({ ...told }))
+  const comparison = JSON.parse(cost.stdout) as {
+    charges: number
+    before: string
+    after: string
+    not_comparable: unknown[]
+  }
+  t.match(comparison, { charges: 2, not_comparable: [] }, 'charges of names that a wildcard serves are computed')
+  t.ok(Number(comparison.after) < Number(comparison.before), caseName({ ...comparison }))
   const { data } = (await (await get('/v1/models')).json()) as { data: readonly { id: string }[] }
   t.same(
     data.map(({ id }) => id),
@@ -264,8 +269,10 @@ t.test("a group's alias serves its keys under another name, which the log shows 
     /^alias {6}best means open\/x$/m,
     'no model has the name',
   )
-  const told = JSON.parse((await explain('chat', '--model', 'gpt-4o', '--group', 'team', '--format', 'json')).stdout)
-  t.match(told, { model: 'claude', alias: 'gpt-4o', sent: { model: 'claude-far' } })
+  const explained = JSON.parse(
+    (await explain('chat', '--model', 'gpt-4o', '--group', 'team', '--format', 'json')).stdout,
+  )
+  t.match(explained, { model: 'claude', alias: 'gpt-4o', sent: { model: 'claude-far' } })
   t.match(
     JSON.parse((await explain('request', '--model', 'gpt-4o', '--format', 'json')).stdout),
     { model: 'gpt-4o', alias: null },

@@ -42,7 +42,7 @@ t.test('an unhandled error ends one worker, but no request of it or of the other
     const seen = upstream.received.length
     const others = Array.from({ length: 4 }, () => askOnce(url, ask, { key: site.key }))
     await until(async () => upstream.received.length === seen + 4)
-    const asked = askOnce(url, ask, { key: site.key, headers: { 'x-trap': trap } })
+    const pending = askOnce(url, ask, { key: site.key, headers: { 'x-trap': trap } })
     await gateway.hears(/unhandled error: finishing requests and stopping/, from)
     go.resolve()
     t.same(
@@ -50,7 +50,7 @@ t.test('an unhandled error ends one worker, but no request of it or of the other
       [200, 200, 200, 200],
       caseName({ trap }),
     )
-    t.ok([200, 503].includes((await asked).status ?? 0), 'the one that did it is answered too')
+    t.ok([200, 503].includes((await pending).status ?? 0), 'the one that did it is answered too')
     await gateway.hears(/a worker ended; replacing it/, from)
     await until(async () => (await workersOf(gateway)).filter(pid => !before.includes(pid)).length === 1)
   }
@@ -77,13 +77,13 @@ t.test('a second signal ends every worker at once [O5]', { skip }, async t => {
   const { site, gateway, url, upstream } = await startWorks(t, 2)
   const reached = Promise.withResolvers<void>()
   upstream.answer(() => reached.resolve())
-  const asked = askOnce(url, ask, { key: site.key })
+  const pending = askOnce(url, ask, { key: site.key })
   await reached.promise
   const pids = await workersOf(gateway)
   gateway.signal('SIGTERM')
   await gateway.hears(/: finishing 1 request,/)
   gateway.signal('SIGINT')
   t.equal(await gateway.gone, 1)
-  t.equal((await asked).status, undefined)
+  t.equal((await pending).status, undefined)
   await until(async () => !pids.some(isAlive))
 })

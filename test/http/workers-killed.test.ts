@@ -12,11 +12,11 @@ t.test('killing the supervisor ends its workers, and the next start ends their c
   const { site, gateway, url, upstream } = await startWorks(t, 2)
   const reached = Promise.withResolvers<void>()
   upstream.answer(() => reached.resolve())
-  const asked = askOnce(url, ask, { key: site.key })
+  const pending = askOnce(url, ask, { key: site.key })
   await reached.promise
   const pids = await workersOf(gateway)
   await gateway.kill()
-  t.equal((await asked).status, undefined)
+  t.equal((await pending).status, undefined)
   await until(async () => !pids.some(isAlive))
   const again = site.start()
   t.teardown(() => again.stop())

@@ -61,15 +61,15 @@ t.test('several processes are one gateway: one address, one storage, one set of 
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data: [picture(1024, 1024)] }))
     })
     const before = upstream.received.length
-    const asked = Array.from({ length: 12 }, () => askOnce(url, ask, { key: site.key }))
+    const pending = Array.from({ length: 12 }, () => askOnce(url, ask, { key: site.key }))
     await until(async () => upstream.received.length === before + 12)
     gateway.signal('SIGTERM')
     await gateway.hears(/^SIGTERM: finishing 12 requests, for at most 30 s\. Repeat the signal to stop immediately\.$/m)
     t.equal((await fetch(`${await gateway.ops}/readyz`)).status, 503)
     go.resolve()
     t.same(
-      (await Promise.all(asked)).map(({ status, headers }) => [status, headers['connection']]),
-      asked.map(() => [200, 'close']),
+      (await Promise.all(pending)).map(({ status, headers }) => [status, headers['connection']]),
+      pending.map(() => [200, 'close']),
     )
     t.equal(await gateway.gone, 0)
     const verified = await runCli(site, 'ledger', 'verify')

@@ -113,8 +113,8 @@ function report(file: string, all: number, fates: ReadonlyMap<Mutant, Fate>): nu
     survived: count('survived'),
     score: Math.round((100 * (tried - count('survived'))) / Math.max(1, tried)),
   }
-  const told = JSON.stringify(result)
-  process.stdout.write(`${told}\n`)
-  if (values.json !== undefined) writeFileSync(values.json, `${told}\n`)
+  const json = JSON.stringify(result)
+  process.stdout.write(`${json}\n`)
+  if (values.json !== undefined) writeFileSync(values.json, `${json}\n`)
   return 0
 }

@@ -14,7 +14,7 @@ const versions = [
 ] as const
 
 const model = 'sim-messages'
-const said = 'simulated answer to: a red boat'
+const answerText = 'simulated answer to: a red boat'
 const order = { model, max_tokens: 99, messages: say('a red boat') }
 
 for (const { version, Sdk } of versions) {
@@ -30,8 +30,8 @@ for (const { version, Sdk } of versions) {
     await t.test('a base address without /v1 and with it, and a key given as a token', async t => {
       for (const baseURL of [gateway.url, `${gateway.url}/v1`]) {
         const other = connect({ baseURL })
-        t.match(await other.messages.create(order), { content: [{ text: said }] }, baseURL)
-        t.equal(await other.messages.stream(order).finalText(), said, caseName({ baseURL }))
+        t.match(await other.messages.create(order), { content: [{ text: answerText }] }, baseURL)
+        t.equal(await other.messages.stream(order).finalText(), answerText, caseName({ baseURL }))
         t.match(
           await other.messages.countTokens({ model, messages: order.messages }),
           { input_tokens: 3 },
@@ -44,7 +44,7 @@ for (const { version, Sdk } of versions) {
         t.equal((await other.models.retrieve(model)).id, model, caseName({ baseURL }))
       }
       const token = new Sdk({ baseURL: gateway.url, apiKey: null, authToken: gateway.key, maxRetries: 0 })
-      t.match(await token.messages.create(order), { content: [{ text: said }] })
+      t.match(await token.messages.create(order), { content: [{ text: answerText }] })
     })
     t.comment(`anthropic ${version}: ${await gateway.requests()} requests`)
   })
@@ -61,7 +61,7 @@ async function callMessages(t: Test, client: Anthropic, gateway: SdkGateway): Pr
       type: 'message',
       role: 'assistant',
       model,
-      content: [{ type: 'text', text: said }],
+      content: [{ type: 'text', text: answerText }],
       stop_reason: 'end_turn',
       usage: { input_tokens: 5, cache_read_input_tokens: 2, output_tokens: 6 },
     })
@@ -72,7 +72,7 @@ async function callMessages(t: Test, client: Anthropic, gateway: SdkGateway): Pr
     t.equal(request_id, response.headers.get('x-request-id'))
     t.match(response.headers.get('anthropic-ratelimit-requests-limit'), /^\d+$/)
     t.match(response.headers.get('anthropic-ratelimit-requests-reset'), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
-    t.match(await client.beta.messages.create(order), { content: [{ text: said }] })
+    t.match(await client.beta.messages.create(order), { content: [{ text: answerText }] })
   })
 
   await t.test('messages, streamed, raw and with the stream reader of the SDK', async t => {
@@ -82,11 +82,11 @@ async function callMessages(t: Test, client: Anthropic, gateway: SdkGateway): Pr
     const text = events.map(event =>
       event.type === 'content_block_delta' && event.delta.type === 'text_delta' ? event.delta.text : '',
     )
-    t.equal(text.join(''), said)
+    t.equal(text.join(''), answerText)
     t.match((await gateway.logs(1))[0], { usage: { input_tokens: 3, output_tokens: 6 }, outcome: 'answered' })
     const stream = client.messages.stream(order)
     const read = await stream.finalMessage()
-    t.match(read, { content: [{ text: said }], usage: { input_tokens: 3, output_tokens: 6 } })
+    t.match(read, { content: [{ text: answerText }], usage: { input_tokens: 3, output_tokens: 6 } })
     t.equal(stream.request_id, (await gateway.logs(1))[0]?.id)
   })
 
@@ -101,11 +101,11 @@ async function callMessages(t: Test, client: Anthropic, gateway: SdkGateway): Pr
     if (block?.type !== 'tool_use') return
     const result = { type: 'tool_result' as const, tool_use_id: block.id, content: 'rain' }
     const history = [...asking.messages, { role: 'assistant' as const, content: called.content }]
-    const told = await client.messages.create({
+    const finalAnswer = await client.messages.create({
       ...asking,
       messages: [...history, { role: 'user' as const, content: [result] }],
     })
-    t.match(told.content, [{ text: 'simulated answer to: rain' }])
+    t.match(finalAnswer.content, [{ text: 'simulated answer to: rain' }])
   })
 
   await t.test('tokens are counted without an answer', async t => {

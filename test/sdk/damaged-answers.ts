@@ -52,7 +52,7 @@ const translated = { asks: 'openai.images', model: 'gemini-3-pro-image' } as con
 const chat = { asks: 'openai.chat', model: 'google/gemini-2.5-flash-image' } as const
 const text = { model: 'sim-chat' } as const
 const messages = { asks: 'anthropic.messages', model: 'sim-messages' } as const
-const said = { choices: [{ index: 0, message: { content: 'foreign' }, delta: { content: 'foreign' } }] }
+const foreignAnswer = { choices: [{ index: 0, message: { content: 'foreign' }, delta: { content: 'foreign' } }] }
 const spoken = { candidates: [{ content: { parts: [{ text: 'foreign' }] } }] }
 const settled = { images: 1, state: 'settled' } as const
 const flagged = { ...settled, isFlagged: true } as const
@@ -343,18 +343,24 @@ export const damaged: readonly Damaged[] = [
     answer: json(message(shown)),
     ...review,
   },
-  { ...text, asks: 'openai.chat', title: 'events for a chat', answer: answers(said), ...review },
-  { ...text, asks: 'openai.chat.stream', title: 'JSON for a streamed chat', answer: json(said), ...review },
+  { ...text, asks: 'openai.chat', title: 'events for a chat', answer: answers(foreignAnswer), ...review },
+  { ...text, asks: 'openai.chat.stream', title: 'JSON for a streamed chat', answer: json(foreignAnswer), ...review },
   {
     ...text,
     asks: 'openai.chat.stream',
     title: 'JSON for a streamed chat that calls itself events',
-    answer: { ...json(said), type: 'text/event-stream' },
+    answer: { ...json(foreignAnswer), type: 'text/event-stream' },
     ...review,
   },
-  { ...text, asks: 'openai.responses', title: 'events for a response', answer: answers(said), ...review },
-  { ...text, asks: 'openai.responses.stream', title: 'JSON for a streamed response', answer: json(said), ...review },
-  { ...messages, title: 'events for a message', answer: events(['message_start', said]), ...review },
+  { ...text, asks: 'openai.responses', title: 'events for a response', answer: answers(foreignAnswer), ...review },
+  {
+    ...text,
+    asks: 'openai.responses.stream',
+    title: 'JSON for a streamed response',
+    answer: json(foreignAnswer),
+    ...review,
+  },
+  { ...messages, title: 'events for a message', answer: events(['message_start', foreignAnswer]), ...review },
   {
     ...messages,
     asks: 'anthropic.messages.stream',

@@ -16,7 +16,7 @@ const versions = [
 
 const model = 'sim-generative'
 const contents = 'a red boat'
-const said = 'simulated answer to: a red boat'
+const answerText = 'simulated answer to: a red boat'
 const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 6, totalTokenCount: 9 }
 
 for (const { version, Sdk, SdkError } of versions) {
@@ -35,10 +35,10 @@ for (const { version, Sdk, SdkError } of versions) {
       for (const baseUrl of [gateway.url, `${gateway.url}/v1`]) {
         for (const apiVersion of ['v1', 'v1beta']) {
           const { models } = connect({ baseUrl, apiVersion })
-          t.equal((await models.generateContent({ model, contents })).text, said, `${baseUrl} ${apiVersion}`)
+          t.equal((await models.generateContent({ model, contents })).text, answerText, `${baseUrl} ${apiVersion}`)
           t.equal(
             textOf(await collect(await models.generateContentStream({ model, contents }))),
-            said,
+            answerText,
             caseName({ baseUrl, apiVersion }),
           )
           t.match(await models.countTokens({ model, contents }), { totalTokens: 3 }, caseName({ baseUrl, apiVersion }))
@@ -62,7 +62,7 @@ for (const { version, Sdk, SdkError } of versions) {
 async function callContent(t: Test, { models, chats }: GoogleGenAI, gateway: SdkGateway): Promise<void> {
   await t.test('generateContent', async t => {
     const answer = await models.generateContent({ model, contents })
-    t.equal(answer.text, said)
+    t.equal(answer.text, answerText)
     t.match(answer, { usageMetadata, modelVersion: model, candidates: [{ finishReason: 'STOP' }] })
     const [log] = await gateway.logs(1)
     t.equal(answer.sdkHttpResponse?.headers?.['x-request-id'], log?.id, 'the request id is the one in the log')
@@ -76,11 +76,11 @@ async function callContent(t: Test, { models, chats }: GoogleGenAI, gateway: Sdk
 
   await t.test('generateContentStream, and a chat', async t => {
     const chunks = await collect(await models.generateContentStream({ model, contents }))
-    t.equal(textOf(chunks), said)
+    t.equal(textOf(chunks), answerText)
     t.match(chunks.at(-1), { usageMetadata })
     t.match((await gateway.logs(1))[0], { usage: { input_tokens: 3, output_tokens: 6 }, outcome: 'answered' })
     const chat = chats.create({ model })
-    t.equal((await chat.sendMessage({ message: contents })).text, said)
+    t.equal((await chat.sendMessage({ message: contents })).text, answerText)
     t.equal(
       textOf(await collect(await chat.sendMessageStream({ message: 'and more' }))),
       'simulated answer to: and more',

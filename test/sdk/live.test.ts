@@ -86,13 +86,14 @@ t.test(
     session.sendRealtimeInput({ audio: { data: Buffer.alloc(32_000).toString('base64'), mimeType: 'audio/pcm' } })
     const spoken = (await until(complete)).usageMetadata
     const heard = spoken?.promptTokensDetails?.find(one => one.modality === MediaModality.AUDIO)?.tokenCount ?? 0
-    const said = spoken?.responseTokensDetails?.find(one => one.modality === MediaModality.AUDIO)?.tokenCount ?? 0
-    t.ok(heard > 0 && said > 0)
+    const spokenTokens =
+      spoken?.responseTokensDetails?.find(one => one.modality === MediaModality.AUDIO)?.tokenCount ?? 0
+    t.ok(heard > 0 && spokenTokens > 0)
     session.sendClientContent({ turns: '[[call weather {"city":"Oslo"}]]' })
-    const asked = await until(message => message.toolCall)
+    const toolCall = await until(message => message.toolCall)
     session.sendToolResponse({
       functionResponses: {
-        id: asked.toolCall?.functionCalls?.[0]?.id ?? '',
+        id: toolCall.toolCall?.functionCalls?.[0]?.id ?? '',
         name: 'weather',
         response: { degrees: 3 },
       },
@@ -103,7 +104,7 @@ t.test(
     const turns = (await on.logs()).filter(row => row.status === 200).toSorted((a, b) => (a.id < b.id ? -1 : 1))
     t.equal(turns.length, 3)
     // 3 per million input audio tokens, 12 per million output audio tokens.
-    t.equal(Number(turns[0]?.billing?.amount), (heard * 3 + said * 12) / 1e6)
+    t.equal(Number(turns[0]?.billing?.amount), (heard * 3 + spokenTokens * 12) / 1e6)
   },
 )
 

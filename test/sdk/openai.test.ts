@@ -15,7 +15,7 @@ const versions = [
 
 const model = 'sim-chat'
 const messages = [{ role: 'user' as const, content: 'a red boat' }]
-const said = 'simulated answer to: a red boat'
+const answerText = 'simulated answer to: a red boat'
 
 for (const { version, Sdk, toFile } of versions) {
   t.test(`openai ${version}`, async t => {
@@ -32,7 +32,11 @@ for (const { version, Sdk, toFile } of versions) {
     await t.test('a base address with /v1, without it, and with two of them', async t => {
       for (const baseURL of [`${gateway.url}/v1`, gateway.url, `${gateway.url}/v1/v1`]) {
         const other = connect({ baseURL })
-        t.equal((await other.chat.completions.create({ model, messages })).choices[0]?.message.content, said, baseURL)
+        t.equal(
+          (await other.chat.completions.create({ model, messages })).choices[0]?.message.content,
+          answerText,
+          baseURL,
+        )
         t.match(
           await other.responses.create({ model, input: 'a red boat' }),
           { status: 'completed' },
@@ -84,7 +88,7 @@ async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: n
     const answer = await client.chat.completions.create({ model, messages, n: 2 })
     t.same(
       answer.choices.map(({ message }) => message.content),
-      [said, 'simulated answer 2 to: a red boat'],
+      [answerText, 'simulated answer 2 to: a red boat'],
     )
     t.match(answer.usage, { prompt_tokens: 3, completion_tokens: 13, total_tokens: 16 })
     const [log] = await gateway.logs(1)
@@ -96,7 +100,7 @@ async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: n
 
   await t.test('chat completions, streamed: usage only on request, but always counted', async t => {
     const plain = await collect(await client.chat.completions.create({ model, messages, stream: true }))
-    t.equal(plain.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), said)
+    t.equal(plain.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), answerText)
     t.ok(plain.every(chunk => chunk.choices.length === 1))
     const [log] = await gateway.logs(1)
     t.match(log, { usage: { input_tokens: 3, output_tokens: 6 } })
@@ -109,7 +113,7 @@ async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: n
   await t.test('chat completions with the stream reader of the SDK, a tool and its result', async t => {
     const { chat } = version === 4 ? (client.beta as unknown as OpenAI) : client
     const whole = await chat.completions.stream({ model, messages }).finalChatCompletion()
-    t.equal(whole.choices[0]?.message.content, said)
+    t.equal(whole.choices[0]?.message.content, answerText)
     const parameters = { type: 'object', properties: { city: { type: 'string' } } }
     const tools = [{ type: 'function' as const, function: { name: 'look_up', parameters } }]
     const ask = { role: 'user' as const, content: 'look_up Rome' }
@@ -119,13 +123,13 @@ async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: n
     t.match(call, { type: 'function', function: { name: 'look_up', arguments: '{"city":"look_up Rome"}' } })
     if (!choice || !call) return
     const result = { role: 'tool' as const, tool_call_id: call.id, content: 'rain' }
-    const told = await client.chat.completions.create({ model, messages: [ask, choice.message, result], tools })
-    t.equal(told.choices[0]?.message.content, 'simulated answer to: rain')
+    const finalAnswer = await client.chat.completions.create({ model, messages: [ask, choice.message, result], tools })
+    t.equal(finalAnswer.choices[0]?.message.content, 'simulated answer to: rain')
   })
 
   await t.test('responses, complete and streamed, with the stream reader of the SDK and a tool', async t => {
     const whole = await client.responses.create({ model, input: 'a red boat' })
-    t.equal(whole.output_text, said)
+    t.equal(whole.output_text, answerText)
     t.match(whole.usage, { input_tokens: 3, output_tokens: 6, total_tokens: 9 })
     const [log] = await gateway.logs(1)
     t.equal(whole._request_id, log?.id)
@@ -133,10 +137,10 @@ async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: n
     const events = await collect(await client.responses.create({ model, input: 'a red boat', stream: true }))
     t.equal(events[0]?.type, 'response.created')
     t.equal(events.at(-1)?.type, 'response.completed')
-    t.equal(events.map(event => (event.type === 'response.output_text.delta' ? event.delta : '')).join(''), said)
+    t.equal(events.map(event => (event.type === 'response.output_text.delta' ? event.delta : '')).join(''), answerText)
     t.match((await gateway.logs(1))[0], { usage: { input_tokens: 3, output_tokens: 6 } })
     const read = await client.responses.stream({ model, input: 'a red boat' }).finalResponse()
-    t.match(read.output, [{ content: [{ text: said }] }])
+    t.match(read.output, [{ content: [{ text: answerText }] }])
     const parameters = { type: 'object', properties: { city: { type: 'string' } } }
     const tools = [{ type: 'function' as const, name: 'look_up', strict: false, parameters }]
     const called = await client.responses.create({ model, input: 'look_up Rome', tools })
@@ -233,7 +237,7 @@ async function callModels(t: Test, client: OpenAI): Promise<void> {
       t.match(await client.models.retrieve(id), { id, object: 'model' }, caseName({ id }))
     }
     const answer = await client.chat.completions.create({ model: 'vendor/sim-chat', messages })
-    t.equal(answer.choices[0]?.message.content, said)
+    t.equal(answer.choices[0]?.message.content, answerText)
     const missing = await caught(client.models.retrieve('missing'))
     t.match(missing, { status: 404, code: 'model_not_found' })
   })

@@ -9,8 +9,8 @@ import { plantFault } from './sabotage.ts'
 import { beSluggish } from './world/sluggish.ts'
 import { World } from './world/world.ts'
 
-// Plays plans, one line each on standard input, one after the other, and exits after the last; each outcome is a line,
-// one JSON object. Every world has its own folder, time and randomness. children.ts starts it.
+// Plays plans, one line each on standard input, one after the other, and exits after the last. Each outcome is one line
+// with a JSON object. Every world has its own folder, time and randomness. children.ts starts this script.
 
 const { values } = parseArgs({
   options: {

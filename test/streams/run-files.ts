@@ -27,9 +27,10 @@ export async function runOnStreams(file: string): Promise<Ran> {
     // Without tap's environment: under a parent tap process, a test file prints no summary.
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^_?TAP/.test(name))),
   })
-  let said = ''
-  for (const pipe of [child.stdout, child.stderr]) pipe.setEncoding('utf8').on('data', (text: string) => (said += text))
+  let output = ''
+  for (const pipe of [child.stdout, child.stderr])
+    pipe.setEncoding('utf8').on('data', (text: string) => (output += text))
   const code = await new Promise(resolve => child.once('close', resolve))
-  const assertions = Number(/^# \{ total: (\d+)/m.exec(said)?.[1] ?? 0)
-  return { file, isGood: code === 0 && assertions > 0, assertions, said: said.slice(-saidMax) }
+  const assertions = Number(/^# \{ total: (\d+)/m.exec(output)?.[1] ?? 0)
+  return { file, isGood: code === 0 && assertions > 0, assertions, said: output.slice(-saidMax) }
 }

@@ -118,13 +118,13 @@ function makeCase(row: TableRow): Case {
 
 const cases = Array.from({ length: 2_000 }, (_, i) => makeCase(rows[i % rows.length] as TableRow))
 const script = fileURLToPath(new URL('cost.py', import.meta.url))
-const told = spawnSync(python, [script], {
+const result = spawnSync(python, [script], {
   input: JSON.stringify(cases.map(one => one.asked)),
   encoding: 'utf8',
   maxBuffer: 2 ** 26,
 })
-if (told.status !== 0) throw new Error(told.stderr)
-const costs = JSON.parse(told.stdout.slice(told.stdout.indexOf('['))) as readonly (number | string)[]
+if (result.status !== 0) throw new Error(result.stderr)
+const costs = JSON.parse(result.stdout.slice(result.stdout.indexOf('['))) as readonly (number | string)[]
 
 const at = Date.now()
 let same = 0

@@ -69,9 +69,9 @@ async function silentNames(written: string): Promise<readonly string[]> {
     for (const model of loaded.plan.models.values())
       for (const one of requestsOf(model)) {
         const response = await ask(url, key, one)
-        const said = await response.text()
+        const answerText = await response.text()
         if (response.status !== 200)
-          silent.push(`${model.name} at ${one[0]} (${response.status} ${said.slice(0, 160)})`)
+          silent.push(`${model.name} at ${one[0]} (${response.status} ${answerText.slice(0, 160)})`)
       }
     return silent
   } finally {

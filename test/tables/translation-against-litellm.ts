@@ -170,8 +170,8 @@ function readRequest(format: Format, body: JsonObject): Read {
 function readAnswer(answer: Answer): Read {
   const { parts, stop, usage } = answer
   // A thought without text contains only a seal, and no seals are compared.
-  const said = parts.filter(part => part.kind !== 'thought' || part.text !== '')
-  const own = said.map(part => {
+  const shownParts = parts.filter(part => part.kind !== 'thought' || part.text !== '')
+  const own = shownParts.map(part => {
     if (part.kind === 'call')
       return { ...part, id: 'id', arguments: JSON.parse(part.arguments) as Json, seal: undefined }
     return 'seal' in part ? { ...part, seal: undefined } : part
@@ -216,7 +216,7 @@ function compare(name: string, ours: Read, theirs: Read): void {
 
 for (const [i, { from, to, stream, body, step }] of cases.entries()) {
   const { sent, got, error } = results[i] as Theirs
-  const { conversation, ...asked } = translateRequest(from, body, to, {
+  const { conversation, ...translated } = translateRequest(from, body, to, {
     facts: { ...upstreamFacts, reasoning: to === 'messages' ? 'budget' : 'effort' },
     stream,
   })
@@ -224,11 +224,11 @@ for (const [i, { from, to, stream, body, step }] of cases.entries()) {
   if (sent)
     compare(
       `${name} request`,
-      attempt(() => readRequest(to, asked.body)),
+      attempt(() => readRequest(to, translated.body)),
       attempt(() => readRequest(to, sent)),
     )
   const { whole, records } = vendorAnswers[to][step] as unknown as { whole: JsonObject; records: readonly JsonObject[] }
-  const about = { conversation: { ...conversation, streamUsage: true }, names: asked.names }
+  const about = { conversation: { ...conversation, streamUsage: true }, names: translated.names }
   const ours = attempt(() =>
     stream
       ? readStream(from, translateStream(to, [...records, ...(to === 'chat' ? ['[DONE]'] : [])], from, about).records)

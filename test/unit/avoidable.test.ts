@@ -59,15 +59,15 @@ async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: 
     const id = firstIdAt('req_', at) + String(i).padStart(10, '0')
     const prices = [draw(20_000), 20_000 + draw(20_000), 40_000 + draw(40_000)]
     const size = sizes[draw(sizes.length)] ?? null
-    const asked = size === null ? undefined : tierOf(edgeOf(size))
+    const requested = size === null ? undefined : tierOf(edgeOf(size))
     const isByOutput = draw(4) === 0
     // The family's size is known in advance, or only from the answer.
     const most = draw(3)
-    const isTold = !isByOutput && asked !== undefined && draw(2) === 0 && asked > most
+    const isTold = !isByOutput && requested !== undefined && draw(2) === 0 && requested > most
     const inWords = isTold && draw(2) === 0
     const made = edges[most]?.[0] ?? ''
     const rule = ruleOf(prices, {
-      requestedTier: asked === undefined ? null : (edges[asked]?.[0] ?? null),
+      requestedTier: requested === undefined ? null : (edges[requested]?.[0] ?? null),
       ...(isByOutput && { tierFrom: ['output'] }),
       ...(isTold && !inWords && { cheaper: { tier: made, size: '640x480' } }),
       ...(inWords && {
@@ -82,8 +82,14 @@ async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: 
       const come = sizes[draw(sizes.length)] ?? null
       const [width = null, height = null] = come === null ? [] : come.split('x').map(Number)
       const tierCome = come === null ? undefined : tierOf(edgeOf(come))
-      const tier = isByOutput ? (tierCome ?? 1) : (asked ?? 1)
-      const source = isByOutput ? (come === null ? 'default' : 'output') : asked === undefined ? 'default' : 'request'
+      const tier = isByOutput ? (tierCome ?? 1) : (requested ?? 1)
+      const source = isByOutput
+        ? come === null
+          ? 'default'
+          : 'output'
+        : requested === undefined
+          ? 'default'
+          : 'request'
       const price = prices[tier] ?? 0
       lines.push(line(index, { tier: edges[tier]?.[0] ?? '', source, width, height, price }))
       const other = isByOutput ? undefined : isTold ? most : tierCome

@@ -58,10 +58,10 @@ t.test('a model list becomes upstreams, families and models with prices', async 
   t.ok(laidOut, 'the file is in the canonical layout')
   const micros = (model: string) =>
     Object.fromEntries([...(plan.models.get(model)?.prices ?? [])].map(([k, v]) => [k, v.micros]))
-  const asked = (model: string) =>
+  const routesOf = (model: string) =>
     plan.models.get(model)?.upstreams.map(one => [one.upstream.url, one.sendAs, one.weight])
   t.same(micros('gpt-4o'), { input: 2_500_000, output: 10_000_000 })
-  t.same(asked('gpt-4o'), [
+  t.same(routesOf('gpt-4o'), [
     ['https://az.example/openai', 'eu', 1],
     ['https://api.openai.com', 'gpt-4o', 2],
   ])
@@ -80,7 +80,7 @@ t.test('a model list becomes upstreams, families and models with prices', async 
     over_return: 'bill',
   })
   t.match(plan.models.get('local'), { free: true })
-  t.same(asked('local'), [['http://vllm:8000', 'llama', 1]])
+  t.same(routesOf('local'), [['http://vllm:8000', 'llama', 1]])
   t.same(micros('words'), { input: 20_000 })
   t.notMatch(text, 'key-of')
 })
@@ -94,19 +94,19 @@ t.test('an unsupported price is reported, and never makes a model free', async t
       '{ model_name: d, litellm_params: { model: openai/d, output_cost_per_image: 0.04, input_cost_per_image: 0.01 }, model_info: { mode: image_generation } }',
     ),
   )
-  const told = (model: string) => notes.filter(note => note.startsWith(`${model}: `) && note.includes('_cost'))
-  t.match(told('a'), [/input_cost_per_image \(no response reports it\) is not translated and not charged/])
+  const notesOf = (model: string) => notes.filter(note => note.startsWith(`${model}: `) && note.includes('_cost'))
+  t.match(notesOf('a'), [/input_cost_per_image \(no response reports it\) is not translated and not charged/])
   t.equal(plan.models.get('a')?.prices.get('cache_write')?.micros, 3_750_000)
   t.match(plan.models.get('a')?.overrides, [
     { if: { service_tier: ['priority', 'fast'], input_above: 200_000 } },
     { if: { service_tier: ['priority', 'fast'] } },
     { if: { input_above: 200_000 } },
   ])
-  t.equal(told('a').length, 1, 'free entries are not reported')
+  t.equal(notesOf('a').length, 1, 'free entries are not reported')
   t.equal(plan.models.get('b')?.prices.get('second')?.micros, 100)
-  t.same(told('b'), [])
+  t.same(notesOf('b'), [])
   t.notOk(plan.models.has('c'), 'its line is a comment')
-  t.match(told('d'), [/input_cost_per_image is not translated/])
+  t.match(notesOf('d'), [/input_cost_per_image is not translated/])
   t.equal(plan.models.get('d')?.prices.get('each')?.micros, 40_000)
 })
 
@@ -169,7 +169,7 @@ t.test('unsupported settings are reported, in the file too; a model without a pr
   )
   t.same([...plan.models.keys()], ['one'])
   t.match(text, '  # unpriced: { family: chat, upstream: openai, send_as: o1, accepts: [messages] }')
-  for (const told of [
+  for (const expected of [
     'bedrock',
     'all/*: it is a pattern, and its names have no price',
     'unpriced: it has no input_cost_per_token',
@@ -181,8 +181,8 @@ t.test('unsupported settings are reported, in the file too; a model without a pr
     'drop_params',
   ])
     t.ok(
-      notes.some(note => note.includes(told)),
-      told,
+      notes.some(note => note.includes(expected)),
+      expected,
     )
   for (const note of notes) t.ok(text.includes(`# - ${note}`), note)
   t.equal(plan.models.get('one')?.upstreams[0]?.upstream.timeouts.firstByteMs, 3_000)

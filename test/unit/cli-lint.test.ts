@@ -175,8 +175,8 @@ t.test('every rule has a case, a reason and a remedy', async t => {
 t.test('a comment on a line or above it silences a rule there, with a reason', async t => {
   const ops = '  ops: "${TOLLGATE_OPS:-127.0.0.1:9464}"'
   const open = '  ops: 0.0.0.0:9464'
-  const beside = await lintOf([[ops, `${open} # tollgate-ignore: ops-public behind a firewall`]])
-  t.match(beside, { findings: [], ignored: 1 })
+  const commented = await lintOf([[ops, `${open} # tollgate-ignore: ops-public behind a firewall`]])
+  t.match(commented, { findings: [], ignored: 1 })
   const windows = await lintOf([[ops, `${open} # tollgate-ignore: ops-public behind a firewall\r`]])
   t.match(windows, { findings: [], ignored: 1 }, 'with line ends of Windows')
   const above = await lintOf([[ops, `  # tollgate-ignore: ops-public, cors-any behind a firewall\n${open}`]])

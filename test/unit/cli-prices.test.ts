@@ -65,11 +65,11 @@ t.test('tables of three sources become files that a configuration accepts, alway
 t.test('omitted rows are counted by reason, with names; nothing is lost', async t => {
   const place = await makeFolder(t)
   await writeFile(place.path('table.json'), `\uFEFF${(await sourceOf('litellm')).replaceAll('\n', '\r\n')}`)
-  const told = await place.run('prices', 'import', 'table.json', '--from', 'litellm', '--as-of', '2026-11-23')
-  t.equal(told.code, 0, told.stderr)
-  t.match(told.stderr, "left out 1: the mode 'video_generation' is priced by a unit that is not supported: veo-3")
-  t.match(told.stderr, /left out \d+: its price is missing or 0, which may mean unknown: volcengine\/glm-4-7/)
-  t.match(told.stderr, /^table\.json: 14 rows, 8 left out, 0 not selected$/m)
+  const result = await place.run('prices', 'import', 'table.json', '--from', 'litellm', '--as-of', '2026-11-23')
+  t.equal(result.code, 0, result.stderr)
+  t.match(result.stderr, "left out 1: the mode 'video_generation' is priced by a unit that is not supported: veo-3")
+  t.match(result.stderr, /left out \d+: its price is missing or 0, which may mean unknown: volcengine\/glm-4-7/)
+  t.match(result.stderr, /^table\.json: 14 rows, 8 left out, 0 not selected$/m)
   const some = await place.run(
     'prices',
     'import',
@@ -121,9 +121,9 @@ t.test('a row that omits a cost is accepted on request, and check reports it eac
       'models:\n  gpt-4o: { family: chat, upstream: openai, prices: { from: openai/gpt-4o } }\n',
     ),
   )
-  const told = await place.run('check')
-  t.equal(told.code, 0, told.stderr)
-  t.match(told.stdout + told.stderr, /prices\.yaml:\d+.*'gpt-4o' uses the prices of row openai\/gpt-4o, .*image/)
+  const result = await place.run('check')
+  t.equal(result.code, 0, result.stderr)
+  t.match(result.stdout + result.stderr, /prices\.yaml:\d+.*'gpt-4o' uses the prices of row openai\/gpt-4o, .*image/)
 })
 
 t.test('a table comes from standard input, and is not fetched', async t => {
@@ -300,9 +300,9 @@ t.test('list shows the prices of every model, with their file and line', async t
   const place = await makeFolder(t)
   await writeFile(place.path('prices.yaml'), (await importPrices(await sourceOf('litellm'), options)).text)
   await writeFile(place.path('gateway.yaml'), config)
-  const told = await place.run('prices', 'list', '--format', 'json')
-  t.equal(told.code, 0, told.stderr)
-  const records = told.stdout
+  const result = await place.run('prices', 'list', '--format', 'json')
+  t.equal(result.code, 0, result.stderr)
+  const records = result.stdout
     .trimEnd()
     .split('\n')
     .map(line => JSON.parse(line) as { model: string; unit: string; file: string; line: number; row: string | null })
@@ -364,9 +364,9 @@ t.test('diff reports what a newer table changes, and exits like diff', async t =
     stderr: /0 differences in 3 models/,
   })
   t.match(await place.run('prices', 'diff', 'prices.yaml', 'prices.yaml'), { code: 0, stdout: '' })
-  const told = await place.run('prices', 'diff', 'newer.yaml', '--format', 'json')
-  t.equal(told.code, 1)
-  const rows = told.stdout
+  const result = await place.run('prices', 'diff', 'newer.yaml', '--format', 'json')
+  t.equal(result.code, 1)
+  const rows = result.stdout
     .trimEnd()
     .split('\n')
     .map(line => JSON.parse(line) as { model: string; unit: string; before: string; after: string; percent: number })
@@ -383,7 +383,7 @@ t.test('diff reports what a newer table changes, and exits like diff', async t =
       ['sonnet', 'input where input_above 200000', '6.00', null, null],
     ],
   )
-  t.match(told.stderr, 'ours: it has its own prices, and the table has no row for it')
+  t.match(result.stderr, 'ours: it has its own prices, and the table has no row for it')
   t.match(
     (await place.run('prices', 'diff', 'newer.yaml', '--only', 'gpt-*')).stdout,
     /^gpt-4o +input +2\.50 +3\.00 +\+20\.0 +.*prices\.yaml:\d+ +newer\.yaml:\d+$/m,

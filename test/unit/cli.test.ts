@@ -73,22 +73,22 @@ async function serve(t: Test, place: Place): Promise<Serving> {
     child.kill('SIGKILL')
     await exit
   })
-  let said = ''
+  let output = ''
   let printed = ''
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (printed += chunk))
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (said += chunk))
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
   const ended = Promise.withResolvers<never>()
   ended.promise.catch(() => undefined)
-  child.stderr.on('end', () => ended.reject(new Error(`the gateway ended and had said: ${said}`)))
+  child.stderr.on('end', () => ended.reject(new Error(`the gateway ended and had said: ${output}`)))
   const hears = async (wanted: RegExp, from = 0): Promise<RegExpExecArray> => {
     for (;;) {
-      const match = wanted.exec(said.slice(from))
+      const match = wanted.exec(output.slice(from))
       if (match) return match
       await Promise.race([once(child.stderr, 'data'), ended.promise])
     }
   }
   const [, url] = await hears(/^tollgate +(http:\S+)\/v1 /m)
-  return { process: child, url: String(url), said: () => said, printed: () => printed, hears, exit }
+  return { process: child, url: String(url), said: () => output, printed: () => printed, hears, exit }
 }
 
 const jsonLines = (stdout: string): Record<string, unknown>[] =>
@@ -215,8 +215,8 @@ t.test('every command works next to a serving gateway', async t => {
   await t.test('the printed first request works when pasted', { skip }, async t => {
     const [command] = await gateway.hears(/^ {2}curl -s [^]*?\n(?=\nThen)/m)
     const shell = spawn('sh', ['-c', command], { cwd: place.folder, env: place.env })
-    const [said] = await Promise.all([text(shell.stdout), once(shell, 'close')])
-    t.equal(said, 'picture.png\n')
+    const [output] = await Promise.all([text(shell.stdout), once(shell, 'close')])
+    t.equal(output, 'picture.png\n')
     const bytes = await readFile(join(place.folder, 'picture.png'))
     t.equal(`${bytes.readUInt32BE(16)}x${bytes.readUInt32BE(20)}`, '1536x1024')
   })
@@ -379,8 +379,8 @@ t.test('every command works next to a serving gateway', async t => {
     await answered.text()
     // `root` has a file that cannot be read now.
     const own = ['-c', join(root, 'gateway.yaml')]
-    const asked = String(answered.headers.get('x-request-id'))
-    await until(async () => (await run('logs', 'show', asked, ...own)).code === 0)
+    const requestId = String(answered.headers.get('x-request-id'))
+    await until(async () => (await run('logs', 'show', requestId, ...own)).code === 0)
     const [log] = jsonLines((await run('logs', '--limit', '1', '--format', 'json', ...own)).stdout)
     t.match(log, { billing: { tier: '2K', amount: '0.05' } }, 'billed by the active configuration')
     from = gateway.said().length
@@ -399,7 +399,7 @@ t.test('every command works next to a serving gateway', async t => {
       await go.promise
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data: [picture(64, 64)] }))
     })
-    const asked = generate(url, firstKey, { model: 'beta-imagine-image', response_format: 'b64_json' })
+    const pending = generate(url, firstKey, { model: 'beta-imagine-image', response_format: 'b64_json' })
     await reached.promise
     gateway.process.kill('SIGTERM')
     await gateway.hears(/^SIGTERM: finishing 1 request, for at most 30 s\. Repeat the signal to stop immediately\.$/m)
@@ -416,7 +416,7 @@ t.test('every command works next to a serving gateway', async t => {
     )
     t.ok(late === 503 || late === 'refused', `a new request is not taken: ${late}`)
     go.resolve()
-    const answered = await asked
+    const answered = await pending
     t.equal(answered.status, 200)
     t.match(await answered.json(), { data: [picture(64, 64)] })
     t.equal(await gateway.exit, 0)
@@ -446,11 +446,11 @@ t.test('a second signal ends at once, whatever is in flight', async t => {
   const key = (await readFile(keyFile, 'utf8')).trim()
   const reached = Promise.withResolvers<void>()
   beta.answer(() => reached.resolve())
-  const asked = generate(gateway.url, key, { model: 'beta-imagine-image' }).catch(() => 'cut')
+  const pending = generate(gateway.url, key, { model: 'beta-imagine-image' }).catch(() => 'cut')
   await reached.promise
   gateway.process.kill('SIGINT')
   await gateway.hears(/^SIGINT: finishing 1 request/m)
   gateway.process.kill('SIGINT')
   t.equal(await gateway.exit, 1)
-  t.equal(await asked, 'cut')
+  t.equal(await pending, 'cut')
 })

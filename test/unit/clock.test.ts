@@ -34,7 +34,7 @@ t.test('a cancelled sleep ends without an error', async t => {
 })
 
 t.test("a clock without timers uses the system's timers; one with timers uses its own", async t => {
-  const asked: number[] = []
+  const delays: number[] = []
   const bare = completeClock({ now: () => 5, tick: () => 6 })
   t.equal(bare.now(), 5)
   t.equal(bare.tick(), 6)
@@ -43,12 +43,12 @@ t.test("a clock without timers uses the system's timers; one with timers uses it
     now: () => 0,
     tick: () => 0,
     after(ms) {
-      asked.push(ms)
+      delays.push(ms)
       return { cancel: () => undefined }
     },
   })
   own.after(400 * 86_400_000, () => undefined)
-  t.strictSame(asked, [400 * 86_400_000])
+  t.strictSame(delays, [400 * 86_400_000])
 })
 
 t.test('randomness returns the requested number of bytes, and numbers from 0 to below 1', t => {

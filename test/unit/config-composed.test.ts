@@ -181,9 +181,9 @@ models:
   t.match(model?.times, [{ if: { speed: 'fast' }, by: '2', origin: { line: 7 } }])
   t.equal(model?.ends?.date, '2020-01-01')
   t.equal(loaded.plan.settings['models.bare.ends'], '2020-01-01')
-  const told = loaded.notes.map(({ severity, code, file, line }) => [severity, code, file, line])
+  const notes = loaded.notes.map(({ severity, code, file, line }) => [severity, code, file, line])
   t.same(
-    told.filter(([, code]) => /price_row|model_end/.test(String(code))),
+    notes.filter(([, code]) => /price_row|model_end/.test(String(code))),
     [
       ['warning', 'price_row_undercharges', place.path('prices.yaml'), 5],
       ['note', 'model_ended', place.path('prices.yaml'), 8],

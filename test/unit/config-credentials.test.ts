@@ -164,7 +164,7 @@ two: { ${url}, credential: { sign: google-token, with: { key: '\${GOOGLE}' } } }
   const plan = await planOf(upstreams, env)
   const loaded = await loadConfig({ text }, env)
   const shown = await showConfig('gateway.yaml', text, env)
-  const told = JSON.stringify([plan.settings, loaded.ok && loaded.trace(), shown])
+  const printed = JSON.stringify([plan.settings, loaded.ok && loaded.trace(), shown])
   for (const secret of [
     'header-secret',
     'query-secret',
@@ -175,7 +175,7 @@ two: { ${url}, credential: { sign: google-token, with: { key: '\${GOOGLE}' } } }
     'called-header-secret',
     'private_key',
   ])
-    t.notMatch(told, secret, caseName({ secret }))
+    t.notMatch(printed, secret, caseName({ secret }))
   t.equal(plan.settings['upstreams.one.credential[2].with.region'], 'us-east-1', 'parts that are not secret are shown')
   t.equal(plan.settings['upstreams.one.credential[2].sign'], 'aws-sigv4')
   const hidden = [...secretsOf(plan)]

@@ -139,8 +139,8 @@ models:
     t.equal(table?.text, parts['prices.yaml'], KEY)
   }
   const KEY = 'a-long-secret-0'
-  const told = { ...parts, 'prices.yaml': `# ${KEY}, x${KEY}y\n${parts['prices.yaml']}` }
-  const taken = await take(main({ ...ours, more }), { KEY }, told)
+  const commented = { ...parts, 'prices.yaml': `# ${KEY}, x${KEY}y\n${parts['prices.yaml']}` }
+  const taken = await take(main({ ...ours, more }), { KEY }, commented)
   t.match(taken.kept.files[3]?.text, `# ***, x${KEY}y\n`, 'a long one is covered where it is a word')
 })
 
@@ -209,9 +209,9 @@ t.test('too many changed lines are reported as too long', async t => {
     version: '1',
     revision: 'x',
   }
-  const told = diffConfigs({ ...row, id: 1, files: files('a', 12) }, { ...row, id: 2, files: files('b', 12) }).files
+  const compared = diffConfigs({ ...row, id: 1, files: files('a', 12) }, { ...row, id: 2, files: files('b', 12) }).files
   t.strictSame(
-    told.map(one => one.kept),
+    compared.map(one => one.kept),
     [...Array<boolean>(10).fill(true), false, false],
   )
 })

@@ -421,13 +421,13 @@ t.test('the shipped gateway.yaml', async t => {
   }
   const { server } = plan
   t.match(server, { heartbeatMs: 15_000, agentsAccepting102: ['OpenAI/JS', 'Anthropic/JS'], corsOrigins: [] })
-  const asked = (route: Route): readonly unknown[] => [
+  const describe = (route: Route): readonly unknown[] => [
     `${route.method} ${route.path}`,
     route.operation,
     route.dialect,
     route.serve ?? route.body,
   ]
-  t.same(plan.routes.filter(route => route.path === route.upstreamPath).map(asked), [
+  t.same(plan.routes.filter(route => route.path === route.upstreamPath).map(describe), [
     ['POST /v1/images/generations', 'image.generate', 'openai', 'json'],
     ['POST /v1/images/edits', 'image.edit', 'openai', 'form'],
     ['POST /v1/chat/completions', 'chat', 'openai', 'json'],

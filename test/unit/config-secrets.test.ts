@@ -39,13 +39,13 @@ t.test('secrets in an address are in no finding, from any source', async t => {
     const loaded = await loadConfig({ text, file: written }, {})
     const findings = loaded.ok ? [] : loaded.findings
     t.not(findings.length, 0, address)
-    const told = [
+    const texts = [
       JSON.stringify(findings),
       formatFindings(findings, { color: false }),
       formatGithub(findings),
       formatSarif(findings, { version: '1.0.0' }),
     ]
-    for (const one of told) t.notMatch(one, secret, address)
+    for (const one of texts) t.notMatch(one, secret, address)
     const shown = await showConfig(written, text, {})
     t.notMatch(JSON.stringify(shown), secret, `${address}, shown`)
     t.match(shown.text, 'version: 1', caseName({ i, address, secret }))
@@ -67,9 +67,9 @@ t.test('lint, the effective values and their origins do not show them either', a
   t.equal(settings['storage'], 'postgres://me:***@127.0.0.1/db?sslmode=disable&password=***')
   t.equal(settings['upstreams.one.url'], 'http://vendor.example/hooks/***')
   const traced = await traceConfig(written, {})
-  for (const told of [linted, settings, traced, await showConfig(written, text, {})])
+  for (const output of [linted, settings, traced, await showConfig(written, text, {})])
     for (const secret of ['hunter2', 'hunter3', 'AbCdEfGh0123456789'])
-      t.notMatch(JSON.stringify(told), secret, caseName({ secret }))
+      t.notMatch(JSON.stringify(output), secret, caseName({ secret }))
 })
 
 t.test('other values stay readable, and a reference names its place', async t => {
@@ -140,7 +140,7 @@ t.test("a call's secret-named parameters are never shown", async t => {
   t.equal(settings['upstreams.one.calls.chat.query.a'], 'open')
   const { text: shown } = await showConfig('a.yaml', text, {})
   t.match(shown, 'a: open')
-  for (const told of [JSON.stringify(settings), shown]) t.notMatch(told, 'S-', caseName({ told }))
+  for (const output of [JSON.stringify(settings), shown]) t.notMatch(output, 'S-', caseName({ output }))
   const secrets = loaded.ok ? [...secretsOf(loaded.plan)] : []
   t.equal(new Set(secrets.filter(one => one.startsWith('S-'))).size, 5, 'and the log hides them')
 })

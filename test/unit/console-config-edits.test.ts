@@ -190,13 +190,13 @@ t.test('an empty field changes nothing, and an invalid number is reported at its
     for (const { name: field, kind } of fields) {
       if (kind === 'text' || kind === 'choice' || kind === 'day') continue
       const wrong = (one: string) => (one === field ? 'much' : own(one))
-      let told: unknown
+      let thrown: unknown
       try {
         readChanges(entry, fields, wrong)
       } catch (error) {
-        told = error
+        thrown = error
       }
-      t.match(told, { field }, field)
+      t.match(thrown, { field }, field)
     }
   }
 })

@@ -76,12 +76,12 @@ t.test("an alert uses a key's name, and reports an expired certificate", async t
     for (const part of ['', '.text', '.do'])
       t.ok(Object.hasOwn(english, `alert.${found}${part}`), caseName({ isOver, part }))
   }
-  for (const [told, word] of [
+  for (const [data, word] of [
     [{ refused: true, spent: '0.97', amount: '1' }, 'budget.short'],
     [{ refused: true, spent: '1.00', amount: '1' }, 'budget.exhausted'],
     [{ refused: false, spent: '9.5', amount: '10' }, 'budget.exhausted'],
   ] as const) {
-    t.equal(wordOf('budget.exhausted', told), word, caseName(told))
+    t.equal(wordOf('budget.exhausted', data), word, caseName(data))
     for (const part of ['', '.text', '.do'])
       t.ok(Object.hasOwn(english, `alert.${word}${part}`), caseName({ word, part }))
   }
@@ -183,8 +183,8 @@ t.test('the system page also counts refusals of unlisted models', async t => {
     ...Array.from({ length: 5 }, (_, i) => row('refusal', i)),
   ]
   const summary = { requests: 130, errors: 0, p50Ms: null, p95Ms: null }
-  const { refused, rows: told } = showTraffic({ since: 0, until: 1 }, summary, rows)
-  t.strictSame([refused, told.length], [10, 50])
+  const { refused, rows: listed } = showTraffic({ since: 0, until: 1 }, summary, rows)
+  t.strictSame([refused, listed.length], [10, 50])
 })
 
 const soon = new Date(Date.now() + 60_000).toISOString()
@@ -201,7 +201,7 @@ for (const [name, key, status] of [
   })
 
 t.test('the audit log shows values for people, not for programs', async t => {
-  const told: readonly (readonly [name: string, value: unknown, text: string])[] = [
+  const cases: readonly (readonly [name: string, value: unknown, text: string])[] = [
     ['budget_period', 'month', 'Monthly'],
     ['budget', '25.00', '25.00'],
     ['models', ['alpha-image-2', 'beta-imagine-image'], 'alpha-image-2, beta-imagine-image'],
@@ -213,7 +213,7 @@ t.test('the audit log shows values for people, not for programs', async t => {
     ['files', 0, '0'],
     ['backups', true, 'Yes'],
   ]
-  for (const [name, value, text] of told) t.equal(valueText(name, value), text, caseName({ name, text }))
+  for (const [name, value, text] of cases) t.equal(valueText(name, value), text, caseName({ name, text }))
   t.ok(isNone({ rpm: null, tpm: undefined }))
   t.ok(isNone([]))
   t.notOk(isNone(false), 'a no is something')
@@ -246,7 +246,7 @@ t.test('only users who may refund see the button', async t => {
 })
 
 t.test('shares and changes are formatted for people', async t => {
-  for (const [part, whole, told] of [
+  for (const [part, whole, expected] of [
     [1n, 3n, '33.3%'],
     [1n, 100_000n, '< 0.1%'],
     [99_999n, 100_000n, '> 99.9%'],
@@ -255,8 +255,8 @@ t.test('shares and changes are formatted for people', async t => {
     [1n, 0n, '–'],
     [-1n, 2n, '-50%'],
   ] as const)
-    t.equal(shareOf(part, whole), told, `${part} of ${whole}`)
-  for (const [now, before, told] of [
+    t.equal(shareOf(part, whole), expected, `${part} of ${whole}`)
+  for (const [now, before, expected] of [
     [4_000_000_000n, 12n, '> × 1,000'],
     [12_000n, 12n, '× 1,000'],
     [125n, 10n, '× 13'],
@@ -269,7 +269,7 @@ t.test('shares and changes are formatted for people', async t => {
     [0n, 0n, '–'],
     [5n, -5n, '–'],
   ] as const)
-    t.equal(changeOf(now, before), told, `${before} to ${now}`)
+    t.equal(changeOf(now, before), expected, `${before} to ${now}`)
 })
 
 t.test('invalid days leave the range unchanged', async t => {

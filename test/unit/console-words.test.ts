@@ -23,14 +23,14 @@ const placesIn = (text: string) => new Set(text.match(/\{\w+\}/g))
 t.test("every reason of a refusal has words in both languages, with the reason's values", async t => {
   for (const words of [english, chinese] as const)
     for (const [reason, text] of Object.entries(reasons)) {
-      const told = (words as { readonly [word: string]: string })[`refusal.${reason}`]
-      t.ok(told, reason)
-      for (const place of placesIn(told ?? '')) t.ok(placesIn(text).has(place), `${reason} ${place}`)
+      const sentence = (words as { readonly [word: string]: string })[`refusal.${reason}`]
+      t.ok(sentence, reason)
+      for (const place of placesIn(sentence ?? '')) t.ok(placesIn(text).has(place), `${reason} ${place}`)
     }
   const known = new Set(Object.keys(reasons).map(reason => `refusal.${reason}`))
-  const told = Object.keys(english).filter(word => word.startsWith('refusal.'))
+  const listed = Object.keys(english).filter(word => word.startsWith('refusal.'))
   t.strictSame(
-    told.filter(word => !known.has(word)),
+    listed.filter(word => !known.has(word)),
     [],
     'and no others have',
   )
@@ -56,23 +56,23 @@ t.test('every error of a log row has words in both languages', async t => {
   t.ok(texts.size > 80, 'the tables are read')
   for (const words of [english, chinese] as const)
     for (const [code, text] of texts) {
-      const told = (words as { readonly [word: string]: string })[`failure.${code}`]
-      t.equal(told === undefined, unlogged.has(code), `failure.${code} has words, or is listed as of no row`)
+      const sentence = (words as { readonly [word: string]: string })[`failure.${code}`]
+      t.equal(sentence === undefined, unlogged.has(code), `failure.${code} has words, or is listed as of no row`)
       const kept = new Set([...placesIn(text), ...(keptToo[code] ?? [])])
-      for (const place of placesIn(told ?? '')) t.ok(kept.has(place), `${code} ${place}`)
+      for (const place of placesIn(sentence ?? '')) t.ok(kept.has(place), `${code} ${place}`)
     }
   for (const code of unlogged) t.ok(texts.has(code), `${code} is in a table`)
 })
 
 t.test('an error is shown from its stored values, never as a sentence with gaps', async t => {
   speakWith('zh', chinese)
-  for (const [code, values, told] of [
+  for (const [code, values, sentence] of [
     ['invalid_n', { field: 'n', max: 10, value: '128' }, '字段 n 应为 1 到 10 的整数，实际为 128。'],
     ['storage_unavailable', null, chinese['failure.storage_unavailable']],
     ['invalid_n', null, undefined],
     ['of_another_plugin', { n: 1 }, undefined],
   ] as const)
-    t.equal(tFailure(code, tFailureValues(values)), told, caseName({ code, values }))
+    t.equal(tFailure(code, tFailureValues(values)), sentence, caseName({ code, values }))
   speakWith('en', english)
 })
 
@@ -114,10 +114,10 @@ t.test("usage and the reason for a charge's end are shown in Chinese", async t =
   } as const
   const row = { tier: 'input', long_edge_max: null, price: '0.50', per: 1_000_000, at: 'gateway.yaml:3' }
   const rule = { kind: 'usage', text: '', rows: [row], multiplier: 'group multiplier ×0.9' }
-  const told = { ...line, index: 0, price: '0', at: null, why: '7 input tokens × 0.50 / 1M × 0.9' }
-  t.equal(tWhy({ size: null, rule }, told), '7 输入词元 × 0.50 / 100万 × 0.9')
+  const item = { ...line, index: 0, price: '0', at: null, why: '7 input tokens × 0.50 / 1M × 0.9' }
+  t.equal(tWhy({ size: null, rule }, item), '7 输入词元 × 0.50 / 100万 × 0.9')
   t.equal(
-    tWhy({ size: null, rule }, { ...told, source: 'default', why: '7 input tokens (estimated) × 0.50 / 1M' }),
+    tWhy({ size: null, rule }, { ...item, source: 'default', why: '7 input tokens (estimated) × 0.50 / 1M' }),
     '7 输入词元（估算）× 0.50 / 100万',
   )
   const rows = [
@@ -128,20 +128,20 @@ t.test("usage and the reason for a charge's end are shown in Chinese", async t =
   const all = { ...rule, rows, multiplier: 'group multiplier ×2, service_tier flex ×0.5' }
   const reasoned = '50 reasoning tokens × 1.50 / 1M (the price of output tokens) × 2 × 0.5'
   t.equal(
-    tWhy({ size: null, rule: all }, { ...told, tier: 'reasoning', quantity: 50, why: reasoned }),
+    tWhy({ size: null, rule: all }, { ...item, tier: 'reasoning', quantity: 50, why: reasoned }),
     '50 推理词元 × 1.50 / 100万（按输出词元的价格） × 2 × 0.5',
   )
   t.equal(
     tWhy(
       { size: null, rule: all },
-      { ...told, tier: 'web_search', quantity: 2, why: '2 web searches × 10.00 / 1K × 2' },
+      { ...item, tier: 'web_search', quantity: 2, why: '2 web searches × 10.00 / 1K × 2' },
     ),
     '2 网页搜索 × 10.00 / 1000 × 2',
   )
-  const decided = { ...told, tier: 'decided', why: 'decided by a person: seen in the bucket' }
+  const decided = { ...item, tier: 'decided', why: 'decided by a person: seen in the bucket' }
   t.equal(tWhy({ size: null, rule }, decided), '由人工决定：seen in the bucket')
   const kept = { kind: 'cached_response', text: '', rows: [], multiplier: '' }
-  const hit = (why: string) => tWhy({ size: null, rule: kept }, { ...told, tier: kept.kind, quantity: 1, why })
+  const hit = (why: string) => tWhy({ size: null, rule: kept }, { ...item, tier: kept.kind, quantity: 1, why })
   t.equal(hit('1 cached response, free'), '1 个缓存响应，免费')
   t.equal(hit('1 cached response: 0.01 + 0.40 × 0.10 = 0.05'), '1 个缓存响应：0.01 + 0.40 × 0.10 = 0.05')
   t.equal(
@@ -153,7 +153,7 @@ t.test("usage and the reason for a charge's end are shown in Chinese", async t =
   t.equal(tReason('answer_unrecognised: data.0.b64'), '响应的格式未知：data.0.b64')
   t.equal(tReason('what a person wrote: this'), 'what a person wrote: this')
   speakWith('en', english)
-  t.equal(tWhy({ size: null, rule }, told), told.why)
+  t.equal(tWhy({ size: null, rule }, item), item.why)
   t.equal(tReason('caller_gone'), 'The client disconnected')
 })
 
@@ -173,7 +173,7 @@ t.test('configuration changes are shown in the chosen language, and in English a
     ['upstreams.extra.credential.secret: changed', 'upstreams.extra.credential.secret：已更改'],
   ]
   speakWith('zh', chinese)
-  for (const [line, told] of rows) t.equal(tSettingChange(line), told, line)
+  for (const [line, sentence] of rows) t.equal(tSettingChange(line), sentence, line)
   const made = [
     ...compareSettings(model('1'), model('2')),
     ...compareSettings({}, model('2')),
@@ -187,7 +187,7 @@ t.test('configuration changes are shown in the chosen language, and in English a
 t.test('changes in the audit log are shown part by part', async t => {
   const limits = { rpm: 60, tpm: null, concurrency: 3 }
   speakWith('en', english)
-  for (const [name, value, told] of [
+  for (const [name, value, shown] of [
     ['limits', limits, 'Requests per minute 60 · Concurrent requests 3'],
     ['models', ['a', 'b'], 'a, b'],
     ['models', [], '–'],
@@ -196,7 +196,7 @@ t.test('changes in the audit log are shown part by part', async t => {
     ['name', 'none', 'none'],
     ['changes', ['group ada is new'], 'group ada is new'],
   ] as const)
-    t.equal(valueText(name, value), told, caseName({ name, value: JSON.stringify(value) }))
+    t.equal(valueText(name, value), shown, caseName({ name, value: JSON.stringify(value) }))
   speakWith('zh', chinese)
   t.match(valueText('limits', limits), /^\D+ 60 · \D+ 3$/)
   t.match(valueText('limits', limits), han)

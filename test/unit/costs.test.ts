@@ -307,29 +307,29 @@ const questions = fc
 async function compare(
   t: Test,
   sold: readonly Sold[],
-  asked: readonly PlainCostQuery[],
+  queries: readonly PlainCostQuery[],
   ask: (question: PlainCostQuery) => Costs | Promise<Costs>,
   stage: string,
 ): Promise<void> {
   let [rows, wrong] = [0, 0]
-  for (const question of asked) {
+  for (const question of queries) {
     const found = [...(await ask(question)).rows].sort(bySum)
     const own = count(sold, question)
     rows += own.length
     if (JSON.stringify(found) === JSON.stringify(own)) continue
     if (wrong++ === 0) t.same(found, own, `${stage}: ${JSON.stringify(question)}`)
   }
-  t.equal(wrong, 0, `${stage}: ${asked.length} questions, ${rows} rows`)
-  t.ok(rows > asked.length, 'there is something to compare')
+  t.equal(wrong, 0, `${stage}: ${queries.length} questions, ${rows} rows`)
+  t.ok(rows > queries.length, 'there is something to compare')
 }
 
 /** Tests that each day's costs match its statement, whatever the time of the hold. */
 async function compareDays(t: Test, storage: Storage): Promise<void> {
   let charged = 0
   for (let day = from - (from % dayMs); day < until + 2 * dayMs; day += dayMs) {
-    const asked = { since: day, until: day + dayMs, bars: [day], by: null, where: {} }
+    const query = { since: day, until: day + dayMs, bars: [day], by: null, where: {} }
     const { counted } = await storage.books.statement({ from: day, until: day + dayMs })
-    const { rows } = await storage.journal.costs(asked)
+    const { rows } = await storage.journal.costs(query)
     t.equal(
       rows.reduce((sum, { amount }) => sum + amount, 0),
       counted.charged,
@@ -376,38 +376,38 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
     rmSync(folder, { recursive: true, force: true })
   })
   const { sold, refund, keys } = await sell(storage, clock, charges, 7)
-  const asked = fc.sample(questions, { numRuns: 80, seed: 11 })
+  const queries = fc.sample(questions, { numRuns: 80, seed: 11 })
   const ask = (question: PlainCostQuery) => connection.snapshot(readCosts(question))
   const addUp = (): number => connection.transact(() => connection.run(rollUpCosts()))
 
-  await compare(t, sold, asked.slice(0, Math.min(20, inTail)), ask, 'nothing added up')
-  t.ok(ask(asked[0] as PlainCostQuery).tail >= sold.length, 'all of it was looked at one by one')
+  await compare(t, sold, queries.slice(0, Math.min(20, inTail)), ask, 'nothing added up')
+  t.ok(ask(queries[0] as PlainCostQuery).tail >= sold.length, 'all of it was looked at one by one')
   await refund(20)
   const half = Math.max(3, Math.floor(charges / 400))
   for (let i = 0; i < half; i++) t.ok(addUp() > 0, caseName({ i }))
-  await compare(t, sold, asked.slice(0, inTail), ask, 'half of it, some given back')
+  await compare(t, sold, queries.slice(0, inTail), ask, 'half of it, some given back')
   const old = join(folder, 'old.db')
   copyOld(path, old)
   const migrated = await openDatabase({ url: `sqlite:${old}`, clock })
   await compare(
     t,
     sold,
-    asked.slice(0, inTail),
+    queries.slice(0, inTail),
     question => migrated.journal.costs(question),
     'as a version before had added it up',
   )
   t.same((await migrated.books.verify()).sums, [], 'and every sum is right')
   await migrated.close()
   while (addUp() > 0);
-  await compare(t, sold, asked, ask, 'all of it')
-  t.equal(ask(asked[0] as PlainCostQuery).tail, 0)
+  await compare(t, sold, queries, ask, 'all of it')
+  t.equal(ask(queries[0] as PlainCostQuery).tail, 0)
   const audited = await storage.books.verify()
   t.same([...audited.problems, ...audited.sums], [])
   await refund(1_000)
-  await compare(t, sold, asked, ask, 'more given back')
+  await compare(t, sold, queries, ask, 'more given back')
   t.ok(sold.filter(one => one.isRefunded).length > 40, 'some was given back')
   while (addUp() > 0);
-  await compare(t, sold, asked, ask, 'that too')
+  await compare(t, sold, queries, ask, 'that too')
   t.same((await storage.books.verify()).sums, [], 'sums are as the charges')
   await compareDays(t, storage)
 
@@ -444,8 +444,8 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   for (state = await storage.books.rebuildCosts(); !state.isDone; steps++)
     state = await storage.books.rebuildCosts(state)
   t.ok(steps > 3, caseName({ steps }))
-  await compare(t, [...sold, ...more], asked, ask, 'made anew, while something was sold')
-  t.equal(ask(asked[0] as PlainCostQuery).tail, 0)
+  await compare(t, [...sold, ...more], queries, ask, 'made anew, while something was sold')
+  t.equal(ask(queries[0] as PlainCostQuery).tail, 0)
   t.same((await storage.books.verify()).sums, [], 'and right again')
   t.equal(connection.all({ sql: 'SELECT DISTINCT pass FROM cost_progress', params: [] }).length, 1)
   t.same(
@@ -507,7 +507,7 @@ for (const { version, counts } of lacking)
       }
       const migrated = await openDatabase({ url: `sqlite:${old}`, clock: paced })
       t.teardown(() => migrated.close())
-      const asked = fc.sample(questions, { numRuns: 40, seed: 3 })
+      const queries = fc.sample(questions, { numRuns: 40, seed: 3 })
       const everything = {
         since: 0,
         until: Math.ceil((until + dayMs) / quarterMs) * quarterMs,
@@ -526,7 +526,7 @@ for (const { version, counts } of lacking)
         look.close()
         break
       }
-      await compare(t, sold, asked, question => migrated.journal.costs(question), 'made anew by the gateway')
+      await compare(t, sold, queries, question => migrated.journal.costs(question), 'made anew by the gateway')
       t.same((await migrated.books.verify()).sums, [], 'and every sum is right')
     },
   )
@@ -543,9 +543,9 @@ t.test('the same on PostgreSQL, summed by three processes at once', async t => {
   // Statements of very many charges take long on a busy machine.
   const pool = createPool(url, 3, 600_000)
   t.teardown(() => pool.end())
-  const asked = fc.sample(questions, { numRuns: wished === undefined ? 16 : 80, seed: 5 })
+  const queries = fc.sample(questions, { numRuns: wished === undefined ? 16 : 80, seed: 5 })
   const ask = (question: PlainCostQuery) => storage.journal.costs(question)
-  await compare(t, sold, asked.slice(0, Math.min(6, inTail)), ask, 'nothing added up')
+  await compare(t, sold, queries.slice(0, Math.min(6, inTail)), ask, 'nothing added up')
   const addUp = async (): Promise<number> => {
     const client = await pool.connect()
     await client.query('BEGIN')
@@ -555,15 +555,15 @@ t.test('the same on PostgreSQL, summed by three processes at once', async t => {
     return count
   }
   for (let counts = [1]; counts.some(count => count > 0); ) counts = await Promise.all([addUp(), addUp(), addUp()])
-  await compare(t, sold, asked, ask, 'all of it')
-  t.equal((await ask(asked[0] as PlainCostQuery)).tail, 0)
+  await compare(t, sold, queries, ask, 'all of it')
+  t.equal((await ask(queries[0] as PlainCostQuery)).tail, 0)
   t.same((await storage.books.verify()).sums, [])
   for (let state = await storage.books.rebuildCosts(); !state.isDone; ) state = await storage.books.rebuildCosts(state)
-  await compare(t, sold, asked, ask, 'made anew')
+  await compare(t, sold, queries, ask, 'made anew')
   await compareDays(t, storage)
   t.same((await storage.books.verify()).sums, [])
   await migrateAgain(pool)
-  await compare(t, sold, asked, ask, 'as a version before had added it up')
+  await compare(t, sold, queries, ask, 'as a version before had added it up')
   t.same((await storage.books.verify()).sums, [])
 })
 

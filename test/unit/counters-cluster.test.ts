@@ -90,8 +90,8 @@ t.test('a hash tag has the slot that Redis gives it', { skip }, async t => {
     ...Array.from({ length: 50 }, fresh),
   ]
   for (const owner of owners) {
-    const said = await (nodes[0] as RedisServer).command('CLUSTER', 'KEYSLOT', `${tagOf(owner)}:window:rpm ${owner}`)
-    t.equal(`:${slotOf(tagOf(owner))}`, said, caseName({ owner }))
+    const reply = await (nodes[0] as RedisServer).command('CLUSTER', 'KEYSLOT', `${tagOf(owner)}:window:rpm ${owner}`)
+    t.equal(`:${slotOf(tagOf(owner))}`, reply, caseName({ owner }))
   }
 })
 
@@ -161,9 +161,9 @@ t.test('limits on a spread cluster', { skip }, async t => {
     const upstream = ownPlaces(fresh('upstream'), 4)
     ticketOf(await other.take([model], 'refuse'))
     clock.move(15_000)
-    for (const asked of [1, 2, 3]) {
+    for (const amount of [1, 2, 3]) {
       const { ticket, standings } = await counters.take([...demands, upstream], 'refuse')
-      t.equal(ticket, undefined, caseName({ asked }))
+      t.equal(ticket, undefined, caseName({ amount }))
       t.strictSame(
         standings,
         [
@@ -173,7 +173,7 @@ t.test('limits on a spread cluster', { skip }, async t => {
           { remaining: 2, waitMs: 0, resetMs: 0 },
           { remaining: 4, waitMs: 0, resetMs: 0 },
         ],
-        caseName({ asked }),
+        caseName({ amount }),
       )
     }
     clock.move(45_000)

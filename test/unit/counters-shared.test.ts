@@ -62,14 +62,14 @@ function sharedLimits(t: Test, connect: (t: Test) => Promise<string>): void {
     for (let round = 0; round < 5; round++) {
       const { users, callers } = newGroup()
       // Leaves concurrency out: the test counts requests.
-      const asked = callers.flatMap(caller =>
+      const pending = callers.flatMap(caller =>
         Array.from({ length: 30 }, async (_, i) => {
           const own = demandsOf(caller, 1).filter(({ counts }) => counts !== 'places')
           const { ticket } = await (all[i % gateways] as RedisCounters).take(own, 'refuse')
           return ticket ? caller.key.user : undefined
         }),
       )
-      const admitted = (await Promise.all(asked)).filter(user => user !== undefined)
+      const admitted = (await Promise.all(pending)).filter(user => user !== undefined)
       t.equal(admitted.length, limits.inAll.rpm, caseName({ round }))
       for (const [at, user] of users.entries()) {
         const used = admitted.filter(one => one === user).length

@@ -65,12 +65,12 @@ t.test("any quoted credential is removed from an upstream's answer, compressed o
       },
     ],
   })
-  const said =
+  const reply =
     'header-secret query%20secret%2F1 secret/1 fixed-header-secret fixed-sig-secret fixed-query-secret version-7 shown-parameter'
   for (const packed of [false, true]) {
     upstreams[0]?.answer(res => {
-      if (packed) res.writeHead(401, { 'content-encoding': 'gzip' }).end(gzipSync(said))
-      else res.writeHead(401).end(said)
+      if (packed) res.writeHead(401, { 'content-encoding': 'gzip' }).end(gzipSync(reply))
+      else res.writeHead(401).end(reply)
     })
     const text = await (await post()).text()
     t.notMatch(text, /secret/, caseName({ packed }))
@@ -223,8 +223,8 @@ t.test("a signer's own request is a bounded POST without redirects", async t => 
   if (!place) throw new Error('no upstream')
   place.answer((res, { body, headers }) => void res.end(`${String(headers['x-a'])} ${body.toString()}`))
   const ask = { headers: ['x-a', '1'], body: 'a=b' }
-  const told = await engine.post(`${place.url}/token?x=1`, ask)
-  t.equal(told.body.toString(), '1 a=b')
+  const answer = await engine.post(`${place.url}/token?x=1`, ask)
+  t.equal(answer.body.toString(), '1 a=b')
   t.match(place.received[0], { method: 'POST', url: '/token?x=1', headers: { 'content-length': '3' } })
   place.answer(res => void res.writeHead(302, { location: '/elsewhere' }).end())
   await t.rejects(engine.post(`${place.url}/token`, ask), { code: 'upstream_invalid' })

@@ -204,11 +204,11 @@ const doubtful = [
   'true,"thought":{}',
 ]
 
-for (const said of doubtful)
-  t.test(`[14.8] ambiguous content is charged, and flagged: ${said}`, async t => {
-    const text = `{"candidates":[{"content":{"parts":[{"thought":${said},"inlineData":{"data":"${image(7)}"}}]}}]}`
-    const told = leaveOut(new DescribedScanner(parts, words), [Buffer.from(text)])
-    t.match(told, { isRefused: false, images: 1, out: text })
+for (const literal of doubtful)
+  t.test(`[14.8] ambiguous content is charged, and flagged: ${literal}`, async t => {
+    const text = `{"candidates":[{"content":{"parts":[{"thought":${literal},"inlineData":{"data":"${image(7)}"}}]}}]}`
+    const result = leaveOut(new DescribedScanner(parts, words), [Buffer.from(text)])
+    t.match(result, { isRefused: false, images: 1, out: text })
   })
 
 t.test('[14.8] the second of two members with one name is omitted with its name', async t => {
@@ -217,10 +217,10 @@ t.test('[14.8] the second of two members with one name is omitted with its name'
   const outer = `{"candidates":[{"content":{"parts":[{${one},"inlineData":{"data":"${image(8)}"}}]}}]}`
   for (const text of [inner, outer])
     for (const pieces of splits(text)) {
-      const told = leaveOut(new DescribedScanner(parts, words), pieces)
-      const read = JSON.parse(told.out) as { candidates: { content: { parts: { inlineData: object }[] } }[] }
+      const result = leaveOut(new DescribedScanner(parts, words), pieces)
+      const read = JSON.parse(result.out) as { candidates: { content: { parts: { inlineData: object }[] } }[] }
       t.match(read.candidates[0]?.content.parts[0]?.inlineData, { data: image(7) }, `${pieces.length} pieces`)
-      t.equal(told.images, 1, `${pieces.length} pieces`)
+      t.equal(result.images, 1, `${pieces.length} pieces`)
     }
 })
 
@@ -266,8 +266,8 @@ t.test('[14.8] nothing of a link is delivered before its item ends', async t => 
   t.same(over.done, [link(0)])
   t.equal(Buffer.concat(over.out).length, first.length + long.length + 3)
   const endless = new DescribedScanner(chat, words)
-  const told = leaveOut(endless, [Buffer.from(`${first}https://${'a'.repeat(70_000)}"}}]}}]}`)])
-  t.match(told, { isRefused: true, out: '', shape: /longer than any link/ })
+  const result = leaveOut(endless, [Buffer.from(`${first}https://${'a'.repeat(70_000)}"}}]}}]}`)])
+  t.match(result, { isRefused: true, out: '', shape: /longer than any link/ })
 })
 
 t.test('[14.8] held memory does not grow with the size or number of pictures', async t => {

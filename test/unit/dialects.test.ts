@@ -634,15 +634,17 @@ t.test('upstreams in the Anthropic format get a version from the operator, the c
     requestHeaders(head, dialect, { ...upstream, headers }, {}).filter((_, i, all) =>
       all[i - (i % 2)]?.startsWith('anthropic-'),
     )
-  const told = someHead({ headers: { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a,b', 'x-api-key': 'x' } })
+  const clientHead = someHead({
+    headers: { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a,b', 'x-api-key': 'x' },
+  })
   t.strictSame(sent(someHead({}), {}), ['anthropic-version', '2023-06-01'])
   t.strictSame(sent(someHead({ headers: { 'anthropic-version': '' } }), {}), ['anthropic-version', '2023-06-01'])
-  t.strictSame(sent(told, {}), ['anthropic-version', '2026-10-21', 'anthropic-beta', 'a,b'])
-  t.strictSame(sent(told, { 'anthropic-version': '2024-01-01' }), [
+  t.strictSame(sent(clientHead, {}), ['anthropic-version', '2026-10-21', 'anthropic-beta', 'a,b'])
+  t.strictSame(sent(clientHead, { 'anthropic-version': '2024-01-01' }), [
     'anthropic-version',
     '2024-01-01',
     'anthropic-beta',
     'a,b',
   ])
-  t.strictSame(sent(told, {}, style('openai')), [])
+  t.strictSame(sent(clientHead, {}, style('openai')), [])
 })

@@ -60,10 +60,10 @@ const post = (body: string, more = ''): string =>
   `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${more}\r\n${body}`
 
 t.test('bodies reach their receiver completely, one request after the other on one connection', async t => {
-  const told: Told[] = []
+  const takers: Told[] = []
   const { socket, text } = await open(t, (req, res) => {
     const taker = new Told()
-    told.push(taker)
+    takers.push(taker)
     t.equal(req.handTo(taker), true, 'the body is handed over')
     void taker.over.then(() => res.end(`got ${taker.text.length}`))
   })
@@ -71,9 +71,9 @@ t.test('bodies reach their receiver completely, one request after the other on o
   for (const [i, body] of bodies.entries()) {
     socket.write(post(body))
     while (!text().includes(`got ${body.length}`)) await once(socket, 'data')
-    t.equal(told[i]?.text, body, caseName({ i }))
-    t.equal(told[i]?.order.at(-1), 'end', caseName({ i }))
-    t.equal(told[i]?.order.filter(one => one !== 'data').length, 1, caseName({ i }))
+    t.equal(takers[i]?.text, body, caseName({ i }))
+    t.equal(takers[i]?.order.at(-1), 'end', caseName({ i }))
+    t.equal(takers[i]?.order.filter(one => one !== 'data').length, 1, caseName({ i }))
   }
 })
 

@@ -16,10 +16,10 @@ t.test(
     t.match(unknown, { code: 2, stdout: '', stderr: /nobody: cannot be tested; available: .*fal-ai\/flux\/dev/ })
 
     const live = ['doctor', '--live', 'fal-ai/flux/dev', '--simulated']
-    const asked = await place.run(...live)
-    t.match(asked, { code: 2, stdout: '' }, 'nothing is bought unasked')
-    t.match(asked.stderr, /^buys {2}fal-ai\/flux\/dev {2}image\.generate {2}at most \d.* USD$/m)
-    t.match(asked.stderr, /Nothing was sent\. Use --yes/)
+    const offer = await place.run(...live)
+    t.match(offer, { code: 2, stdout: '' }, 'nothing is bought unasked')
+    t.match(offer.stderr, /^buys {2}fal-ai\/flux\/dev {2}image\.generate {2}at most \d.* USD$/m)
+    t.match(offer.stderr, /Nothing was sent\. Use --yes/)
 
     const bought = await place.run(...live, '--yes', '--format', 'json')
     t.equal(bought.code, 0, bought.stderr)
@@ -44,10 +44,10 @@ t.test(
       },
     ])
     const grok = (await listRecipes()).find(({ name }) => name === 'xai-grok-imagine')?.models[0]?.name ?? ''
-    const told = await place.run('doctor', '--live', grok, '--simulated', '--yes')
-    t.match(told.stdout, /^ok {4}grok-imagine-\S+ {2}image\.generate {2}status 200 /m)
+    const result = await place.run('doctor', '--live', grok, '--simulated', '--yes')
+    t.match(result.stdout, /^ok {4}grok-imagine-\S+ {2}image\.generate {2}status 200 /m)
     t.match(
-      told.stdout,
+      result.stdout,
       /charged {2}[\d.]+ USD \(settled\); the vendor reported [\d.]+/,
       'what it charges beside what we do',
     )

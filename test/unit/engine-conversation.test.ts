@@ -81,14 +81,14 @@ t.test('a client that leaves ends calls and sleeps', async t => {
   })
   const { url, settled } = await startEngine(t, { hooks })
   const leaving = new AbortController()
-  const asked = fetch(`${url}/v1/chat/completions`, {
+  const pending = fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ model: modelName }),
     signal: leaving.signal,
   })
   setImmediate(() => setImmediate(() => leaving.abort()))
-  await t.rejects(asked)
+  await t.rejects(pending)
   await settled()
 })
 

@@ -99,8 +99,8 @@ t.test('redirects are not followed, and large or silent answers are abandoned', 
 
   const large = await startForeign(t, url => ({ url: `${url}/a`, hosts: [url], body: none, bytesMax: 1_000 }))
   large.other.answer(res => void res.end('x'.repeat(2_000)))
-  const told = await (await large.post()).text().catch(() => 'cut')
-  t.match(told, /upstream_answer_too_large|cut/)
+  const received = await (await large.post()).text().catch(() => 'cut')
+  t.match(received, /upstream_answer_too_large|cut/)
 
   const timeouts = { connectMs: 1_000, firstByteMs: 30, idleMs: 1_000, totalMs: 1_000, afterLeaveMs: 1 }
   const silent = await startForeign(t, url => ({ url: `${url}/a`, hosts: [url], body: none }), {

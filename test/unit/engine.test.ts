@@ -99,14 +99,14 @@ t.test('a circuit breaker opens after consecutive failures, lets one request try
 })
 
 t.test('an upstream that reports a time is paused for it, at most a minute', async t => {
-  for (const [asked, rest] of [
+  for (const [retryMs, rest] of [
     [5_000, 5_000],
     [600_000, 60_000],
   ] as const) {
     const breaker = new CircuitBreaker()
     const { upstream } = candidate('one')
-    breaker.failed(upstream, 0, asked)
-    t.notOk(breaker.admits(upstream, rest - 1), `${asked} ms asked, after the first failure`)
-    t.ok(breaker.admits(upstream, rest), caseName({ asked, rest }))
+    breaker.failed(upstream, 0, retryMs)
+    t.notOk(breaker.admits(upstream, rest - 1), `${retryMs} ms asked, after the first failure`)
+    t.ok(breaker.admits(upstream, rest), caseName({ retryMs, rest }))
   }
 })

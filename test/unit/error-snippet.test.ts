@@ -14,7 +14,7 @@ function hear(...chunks: readonly string[]): string | null {
 }
 
 t.test('long quotations are not stored, whatever the quotes', t => {
-  const said = [
+  const samples = [
     `Invalid prompt: "${prompt}"`,
     `Invalid prompt: "${prompt.repeat(20)}"`,
     `Invalid prompt: '${prompt}'`,
@@ -23,7 +23,7 @@ t.test('long quotations are not stored, whatever the quotes', t => {
     `Invalid prompt: "Draw John's house and don't ${prompt}"`,
     `Invalid prompt: 'Draw John's house and don't ${prompt}'`,
   ]
-  for (const text of said) {
+  for (const text of samples) {
     const kept = clipSnippet(text)
     t.match(kept, /^Invalid prompt: ["'`“]…/, caseName({ text: text.slice(0, 40) }))
     t.notMatch(kept, /harbour|lighthouse|John/, caseName({ text: text.slice(0, 40) }))
@@ -67,14 +67,14 @@ t.test('for an answer that repeats the request, the text before the repetition i
 
 t.test("the request's words are not stored, quoted or not", t => {
   const own = `${prompt} ${'and more of it '.repeat(50)}`
-  for (const [said, kept] of [
+  for (const [snippet, kept] of [
     [`Refused: ${prompt} is not allowed`, 'Refused: …is not allowed'],
     [prompt, '…'],
     ['a harbour in the morning', '…'],
     ['The size is not known', 'The size is not known'],
     [`x${prompt.slice(7, 40)}y and z${prompt.slice(11, 60)}`, 'x…y and z…'],
   ] as const)
-    t.equal(clipSnippet(said, own), kept, caseName({ said }))
+    t.equal(clipSnippet(snippet, own), kept, caseName({ snippet }))
   t.equal(new ErrorSnippet([], undefined).words, null)
   t.end()
 })

@@ -153,8 +153,8 @@ await t.test('one refused event blocks no other', async t => {
 
 await t.test('a receiver that accepts nothing is reported once, and once when it accepts events again', async t => {
   const { storage, plan, receiver, clock, tell } = await open(t)
-  const said: string[] = []
-  const note = (_facts: object, text: string): void => void said.push(text)
+  const logged: string[] = []
+  const note = (_facts: object, text: string): void => void logged.push(text)
   const log = { ...silentLog, warn: note, info: note }
   // Under another name, no delivery exists yet.
   const refused = { ...plan, name: 'inside', allowPrivate: false }
@@ -169,14 +169,14 @@ await t.test('a receiver that accepts nothing is reported once, and once when it
     clock.pass(1_000)
   }
   t.match(courier.silence, { since, why: /127\.0\.0\.1 is not a public internet address/ })
-  t.match(said, [/does not accept events/])
-  t.equal(said.length, 1)
+  t.match(logged, [/does not accept events/])
+  t.equal(logged.length, 1)
   t.equal(receiver.received.length, 0)
   await tell(1, 'back')
   clock.pass(60 * 60_000)
   await courier.turn({ ...refused, allowPrivate: true })
   t.equal(courier.silence, undefined)
-  t.match(said[1], /accepts events again/)
+  t.match(logged[1], /accepts events again/)
 })
 
 await t.test('few events are tried for a receiver that is away, and all are sent when it is back', async t => {

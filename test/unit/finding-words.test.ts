@@ -75,15 +75,15 @@ t.test('every sentence about a configuration in the sources has a complete Chine
   const sentences = findingSentences()
   t.ok(sentences.length > 450, `${sentences.length} sentences`)
   for (const { file, text } of sentences) {
-    const told = translateSentence(book, text) ?? text
-    t.match(told, /\p{Script=Han}/u, caseName({ file, text }))
-    t.notMatch(unquoted(told), english, caseName({ file, text, told }))
+    const translated = translateSentence(book, text) ?? text
+    t.match(translated, /\p{Script=Han}/u, caseName({ file, text }))
+    t.notMatch(unquoted(translated), english, caseName({ file, text, translated }))
   }
 })
 
 t.test('errors of a configuration are shown in Chinese: every case', async t => {
   const folder = join(root, 'test/cases/config-errors')
-  let told = 0
+  let count = 0
   for (const name of readdirSync(folder).sort()) {
     const loaded = await loadPlan({
       file: 'gateway.yaml',
@@ -102,7 +102,7 @@ t.test('errors of a configuration are shown in Chinese: every case', async t => 
     })
     for (const found of loaded.ok ? loaded.notes : loaded.findings) {
       const { message, remedy, original } = translateFinding(book, { ...found, remedy: found.remedy ?? null })
-      told++
+      count++
       const rest = [message, remedy ?? ''].map(unquoted).join(' ')
       t.notMatch(rest, english, caseName({ name, message: found.message, remedy: found.remedy ?? '', told: rest }))
       // A test plugin has a Chinese text for the kind, and a message of its own next to it.
@@ -110,7 +110,7 @@ t.test('errors of a configuration are shown in Chinese: every case', async t => 
         t.equal(original, null, caseName({ name, message: found.message, remedy: found.remedy ?? '' }))
     }
   }
-  t.ok(told > 120, `${told} findings`)
+  t.ok(count > 120, `${count} findings`)
 })
 
 t.test('every value format has its name and remedy in Chinese', async t => {
@@ -130,9 +130,9 @@ t.test('reasons against a configuration edit are shown in Chinese', async t => {
   t.ok(found.length > 4, `${found.length} sentences`)
   for (const text of [...found, `there is no model 'p-1' in the configuration`]) {
     if (text === 'there is no file') continue
-    const told = translateSentence(book, text) ?? text
-    t.match(told, /\p{Script=Han}/u, text)
-    t.notMatch(unquoted(told), english, text)
+    const translated = translateSentence(book, text) ?? text
+    t.match(translated, /\p{Script=Han}/u, text)
+    t.notMatch(unquoted(translated), english, text)
   }
   t.match(translateSentence(book, found.find(one => one.includes('${NAME}')) ?? ''), '${NAME}', 'literal input stays')
 })

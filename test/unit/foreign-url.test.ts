@@ -29,10 +29,10 @@ t.test("the upstream's own origin gets its credential, and named hosts get none"
     ['http://127.0.0.1:8080/a', false, 'http://127.0.0.1:8080/a'],
     ['https://[fd00:0::7]/a', false, 'https://[fd00::7]/a'],
   ] as const
-  for (const [url, sameOrigin, asked] of rows) {
+  for (const [url, sameOrigin, expected] of rows) {
     const verdict = check(url)
     t.match(verdict, { kind: 'allowed', sameOrigin }, url)
-    t.equal(verdict.kind === 'allowed' && verdict.url.href, asked, url)
+    t.equal(verdict.kind === 'allowed' && verdict.url.href, expected, url)
   }
 })
 
@@ -116,13 +116,13 @@ function slowMatch(pattern: string, url: string): boolean {
   const parts = /^(https?):\/\/(.*?)(?::(\d+))?$/.exec(pattern.includes('://') ? pattern : `https://${pattern}`)
   if (!parts) return false
   const [, scheme = '', host = '', port] = parts
-  const asked = /^(https?):\/\/([^/:]*)(?::(\d+))?\/$/.exec(url)
-  if (!asked) return false
+  const origin = /^(https?):\/\/([^/:]*)(?::(\d+))?\/$/.exec(url)
+  if (!origin) return false
   const usual = (name: string, given: string | undefined): number =>
     given ? Number(given) : name === 'https' ? 443 : 80
-  if (asked[1] !== scheme || usual(asked[1] ?? '', asked[3]) !== usual(scheme, port)) return false
+  if (origin[1] !== scheme || usual(origin[1] ?? '', origin[3]) !== usual(scheme, port)) return false
   const wanted = host.toLowerCase().split('.')
-  const labels = (asked[2] ?? '').toLowerCase().split('.')
+  const labels = (origin[2] ?? '').toLowerCase().split('.')
   if (wanted[0] !== '*') return wanted.length === labels.length && wanted.every((label, i) => label === labels[i])
   const base = wanted.slice(1)
   if (labels.length <= base.length) return false
@@ -141,11 +141,11 @@ t.test('patterns have their intuitive meaning', async t => {
     const host = pick([base, `${name()}.${base}`, `${pick(labels)}${base}`, name(), `${base}.${name()}`])
     const url = `${pick(['https', 'http'])}://${host}${pick(['', '', ':443', ':8443', ':80'])}/`
     const parsed = parseHostPattern(pattern)
-    const told = parsed ? isHostOf(parsed, new URL(url)) : undefined
+    const isMatch = parsed ? isHostOf(parsed, new URL(url)) : undefined
     const expected = slowMatch(pattern, url)
     if (expected) allowed++
-    if (told !== expected) {
-      t.equal(told, expected, caseName({ seed, pattern, url }))
+    if (isMatch !== expected) {
+      t.equal(isMatch, expected, caseName({ seed, pattern, url }))
       return
     }
   }

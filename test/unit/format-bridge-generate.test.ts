@@ -316,12 +316,12 @@ t.test("the vendor's SDK reads the stream, and keeps its turn in a chat", async 
   globalThis.fetch = () => Promise.resolve(new Response(text, { headers: { 'content-type': 'text/event-stream' } }))
   const chatting = new GoogleGenAI({ apiKey: 'k' }).chats.create({ model: 'my-model' })
   const calls: unknown[] = []
-  let said = ''
+  let received = ''
   for await (const chunk of await chatting.sendMessageStream({ message: 'x' })) {
-    said += chunk.text ?? ''
+    received += chunk.text ?? ''
     calls.push(...(chunk.functionCalls ?? []))
   }
-  t.equal(said, 'Hello, 🌍')
+  t.equal(received, 'Hello, 🌍')
   t.same(calls, [
     { id: 'call_a', name: 'look', args: { at: 1 } },
     { id: 'call_b', name: 'look', args: {} },

@@ -165,8 +165,8 @@ t.test('a request to include the state of thoughts does not turn reasoning on', 
   for (const reasoning of ['budget', 'adaptive', 'effort', 'none'] as const) {
     const sent = translateRequest('responses', body, 'messages', { facts: { reasoning } })
     t.same([sent.body['thinking'], sent.dropped], [undefined, []], caseName({ reasoning }))
-    const asked = { ...body, reasoning: { effort: 'low' } }
-    const thinks = translateRequest('responses', asked, 'messages', { facts: { reasoning } }).body['thinking']
+    const request = { ...body, reasoning: { effort: 'low' } }
+    const thinks = translateRequest('responses', request, 'messages', { facts: { reasoning } }).body['thinking']
     t.equal(thinks !== undefined, reasoning === 'budget' || reasoning === 'adaptive', caseName({ reasoning }))
   }
   t.end()

@@ -52,11 +52,11 @@ const image: fc.Arbitrary<Part> = fc.base64String({ minLength: 4, maxLength: 24 
   mime: 'image/png',
   source: { kind: 'bytes', base64 },
 }))
-const said: fc.Arbitrary<Part> = text.map(one => ({ kind: 'text', text: one }))
+const textPart: fc.Arbitrary<Part> = text.map(one => ({ kind: 'text', text: one }))
 
 /** A step of a conversation that every format supports: a question, or calls and their results. */
 const step = fc.oneof(
-  fc.record({ ask: fc.tuple(said, fc.option(image, { nil: undefined })), answer: text }),
+  fc.record({ ask: fc.tuple(textPart, fc.option(image, { nil: undefined })), answer: text }),
   fc.record({ say: text, calls: fc.array(fc.tuple(name, json, text, fc.boolean()), { minLength: 1, maxLength: 3 }) }),
 )
 
@@ -177,8 +177,8 @@ for (const from of adapters)
       check(
         t,
         fc.property(conversation, one => {
-          const asked = through(from, one)
-          assert.deepEqual(comparable(through(from, through(via, asked))), comparable(one))
+          const translated = through(from, one)
+          assert.deepEqual(comparable(through(from, through(via, translated))), comparable(one))
         }),
         25,
       )

@@ -22,12 +22,12 @@ const trap = (number: number, title: string, run: (t: Test) => void): void => vo
 type Members = { readonly [name: string]: Json }
 const others = (format: Format): readonly Format[] => formats.filter(one => one !== format)
 const json = (value: unknown): string => JSON.stringify(value)
-const said = { role: 'user', content: 'x' } as const
+const userMessage = { role: 'user', content: 'x' } as const
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 const chatTool = { type: 'function', function: { name: 'look', parameters: schema } } as const
 
 /** A chat request with additional fields. */
-const chatOf = (more: Members = {}): Members => ({ messages: [said], ...more })
+const chatOf = (more: Members = {}): Members => ({ messages: [userMessage], ...more })
 /** A step of chat completions: calls and their results. */
 const chatCall = (id: string, name = 'look', args = '{"city":"Paris"}'): Members => ({
   id,
@@ -35,7 +35,7 @@ const chatCall = (id: string, name = 'look', args = '{"city":"Paris"}'): Members
   function: { name, arguments: args },
 })
 const chatStep = (message: Members, ...results: readonly Members[]): Members =>
-  chatOf({ messages: [said, { role: 'assistant', content: null, ...message }, ...results], tools: [chatTool] })
+  chatOf({ messages: [userMessage, { role: 'assistant', content: null, ...message }, ...results], tools: [chatTool] })
 const chunk = (delta: Members, finish: string | null = null, more: Members = {}): Members => ({
   id: 'c',
   model: 'v',
@@ -88,8 +88,8 @@ trap(4, 'a budget is at least 1024 and less than the limit', t => {
     ['high', 1024, undefined],
     ['high', 1025, 1024],
   ] as const) {
-    const asked = chatOf({ reasoning_effort: effort, max_completion_tokens: limit })
-    const { body, dropped } = translateRequest('chat', asked, 'messages', { facts: { reasoning: 'budget' } })
+    const request = chatOf({ reasoning_effort: effort, max_completion_tokens: limit })
+    const { body, dropped } = translateRequest('chat', request, 'messages', { facts: { reasoning: 'budget' } })
     const own = budget === undefined ? undefined : { type: 'enabled', budget_tokens: budget }
     t.same(body['thinking'], own, `${effort} of ${limit}`)
     t.same(dropped, budget === undefined ? ['reasoning'] : [], `${effort} of ${limit}`)
@@ -99,8 +99,8 @@ trap(4, 'a budget is at least 1024 and less than the limit', t => {
 trap(5, 'a step whose thoughts the client has not kept goes on without thinking', t => {
   const step = chatStep({ tool_calls: [chatCall('a')] }, { role: 'tool', tool_call_id: 'a', content: 'warm' })
   for (const reasoning of ['budget', 'adaptive'] as const) {
-    const asked = { ...step, reasoning_effort: 'high' }
-    const { body, dropped } = translateRequest('chat', asked, 'messages', { facts: { reasoning } })
+    const request = { ...step, reasoning_effort: 'high' }
+    const { body, dropped } = translateRequest('chat', request, 'messages', { facts: { reasoning } })
     t.equal(body['thinking'], undefined, reasoning)
     t.same(dropped, ['reasoning'], reasoning)
   }
@@ -111,7 +111,7 @@ trap(6, 'a signature of another issuer is sent to nobody, whether the model thin
     for (const signature of ['EqQBCkYIBR', packSeal({ issuer: 'another', value: 'EqQBCkYIBR' })]) {
       const thought = { type: 'thinking', thinking: 'Secret.', signature }
       const content = [thought, { type: 'redacted_thinking', data: signature }, { type: 'text', text: 'Yes.' }]
-      const messages = [said, { role: 'assistant', content }, said]
+      const messages = [userMessage, { role: 'assistant', content }, userMessage]
       const { body, dropped, refused } = translateRequest('messages', { max_tokens: 9, messages }, to)
       t.notMatch(json(body), /EqQB|Secret|tollgate-seal/, to)
       t.same([dropped, refused], [['thought'], []], to)
@@ -124,9 +124,9 @@ trap(7, 'a call without its signature has the documented placeholder, on the fir
     { role: 'tool', tool_call_id: `${id}1`, content: 'w' },
     { role: 'tool', tool_call_id: `${id}2`, content: 'w' },
   ]
-  const asked = chatOf({ messages: [said, ...step('a'), ...step('b')], tools: [chatTool] })
+  const request = chatOf({ messages: [userMessage, ...step('a'), ...step('b')], tools: [chatTool] })
   const signatures = (facts: object): readonly (Json | undefined)[] =>
-    (translateRequest('chat', asked, 'generate', { facts }).body['contents'] as { parts: Members[] }[])
+    (translateRequest('chat', request, 'generate', { facts }).body['contents'] as { parts: Members[] }[])
       .flatMap(({ parts }) => parts)
       .filter(part => part['functionCall'])
       .map(part => part['thoughtSignature'])
@@ -142,9 +142,9 @@ trap(8, 'a seal names its issuer, and the same vendor at another place is anothe
     finishReason: 'STOP',
   })
   const { choices } = translateAnswer('generate', answer, 'chat') as unknown as { choices: { message: Members }[] }
-  const asked = chatOf({ messages: [said, choices[0]?.message ?? {}] })
-  t.match(json(translateRequest('chat', asked, 'generate').body), '"thoughtSignature":"c2ln"')
-  const elsewhere = translateRequest('chat', asked, 'generate', { facts: { issuer: 'up2' } })
+  const request = chatOf({ messages: [userMessage, choices[0]?.message ?? {}] })
+  t.match(json(translateRequest('chat', request, 'generate').body), '"thoughtSignature":"c2ln"')
+  const elsewhere = translateRequest('chat', request, 'generate', { facts: { issuer: 'up2' } })
   t.notMatch(json(elsewhere.body), 'c2ln')
 })
 
@@ -203,12 +203,12 @@ trap(12, 'STOP after a call is a call, and MAX_TOKENS stays a limit', t => {
 
 trap(13, 'all results of a step are in one content', t => {
   const result = (id: string): Members => ({ role: 'tool', tool_call_id: id, content: 'warm' })
-  const asked = chatStep({ tool_calls: [chatCall('a'), chatCall('b')] }, result('a'), result('b'), said)
+  const request = chatStep({ tool_calls: [chatCall('a'), chatCall('b')] }, result('a'), result('b'), userMessage)
   for (const [to, turn] of [
     ['generate', { role: 'user', parts: [{ functionResponse: { id: 'a' } }, { functionResponse: { id: 'b' } }] }],
     ['messages', { role: 'user', content: [{ tool_use_id: 'a' }, { tool_use_id: 'b' }, { text: 'x' }] }],
   ] as const) {
-    const { body } = translateRequest('chat', asked, to)
+    const { body } = translateRequest('chat', request, to)
     t.match(body['contents'] ?? body['messages'], [{}, {}, turn], to)
   }
 })
@@ -261,7 +261,7 @@ trap(17, "the root of a tool's schema is an object without a union, for every up
     for (const to of others('messages')) {
       const input_schema = { [union]: [one('a'), one('b')] }
       const tools = [{ name: 'look', description: 'Looks.', input_schema }]
-      const { body, refused } = translateRequest('messages', { max_tokens: 9, messages: [said], tools }, to)
+      const { body, refused } = translateRequest('messages', { max_tokens: 9, messages: [userMessage], tools }, to)
       const text = json(body['tools'])
       const root = /"parameters(?:JsonSchema)?":(\{"type":"object","properties":\{"a":.*?"b":)/.exec(text)
       t.ok(root, `${union} to ${to}: ${text}`)
@@ -284,15 +284,15 @@ trap(18, 'a tool for responses always says whether it is strict', t => {
 
 trap(19, 'names of tools with up to 128 characters are shortened, and the client gets its own back', t => {
   const name = `mcp__${'server.'.repeat(17)}`
-  const asked = { max_tokens: 9, messages: [said], tools: [{ name, input_schema: schema }] }
+  const request = { max_tokens: 9, messages: [userMessage], tools: [{ name, input_schema: schema }] }
   for (const to of others('messages')) {
-    const sent = translateRequest('messages', asked, to)
+    const sent = translateRequest('messages', request, to)
     const [short = ''] = sent.names.keys()
     t.match(short, /^[A-Za-z0-9_-]{1,64}$/, to)
     t.match(json(sent.body), `"${short}"`, to)
     t.notMatch(json(sent.body), name, to)
   }
-  const sent = translateRequest('messages', asked, 'chat')
+  const sent = translateRequest('messages', request, 'chat')
   const [short = ''] = sent.names.keys()
   const tool_calls = [chatCall('a', short)]
   const answer = {
@@ -320,8 +320,8 @@ trap(20, 'ids of calls that messages refuses are replaced, and different ones st
 })
 
 trap(21, 'a call for responses has the call_id alone', t => {
-  const asked = chatStep({ tool_calls: [chatCall('call_1')] }, { role: 'tool', tool_call_id: 'call_1', content: 'w' })
-  const { body } = translateRequest('chat', asked, 'responses')
+  const request = chatStep({ tool_calls: [chatCall('call_1')] }, { role: 'tool', tool_call_id: 'call_1', content: 'w' })
+  const { body } = translateRequest('chat', request, 'responses')
   const call = (body['input'] as Members[]).find(item => item['type'] === 'function_call')
   t.equal(call?.['call_id'], 'call_1')
   t.notOk('id' in (call ?? {}))
@@ -331,7 +331,15 @@ trap(21, 'a call for responses has the call_id alone', t => {
 trap(22, 'results that responses allows anywhere follow their calls directly', t => {
   const call = (call_id: string): Members => ({ type: 'function_call', call_id, name: 'look', arguments: '{}' })
   const output = (call_id: string): Members => ({ type: 'function_call_output', call_id, output: 'w' })
-  const input = [said, call('a'), call('b'), output('b'), { role: 'user', content: 'Wait.' }, output('a'), said]
+  const input = [
+    userMessage,
+    call('a'),
+    call('b'),
+    output('b'),
+    { role: 'user', content: 'Wait.' },
+    output('a'),
+    userMessage,
+  ]
   const sent = (to: Format): Json | undefined => {
     const { body } = translateRequest('responses', { input }, to)
     return body['messages'] ?? body['contents']
@@ -348,8 +356,11 @@ trap(22, 'results that responses allows anywhere follow their calls directly', t
 })
 
 trap(23, 'an empty text next to calls is no block', t => {
-  const asked = chatStep({ content: '', tool_calls: [chatCall('a')] }, { role: 'tool', tool_call_id: 'a', content: '' })
-  const { body } = translateRequest('chat', asked, 'messages')
+  const request = chatStep(
+    { content: '', tool_calls: [chatCall('a')] },
+    { role: 'tool', tool_call_id: 'a', content: '' },
+  )
+  const { body } = translateRequest('chat', request, 'messages')
   t.match(body['messages'], [
     {},
     { content: [{ type: 'tool_use' }] },
@@ -386,7 +397,7 @@ trap(25, 'an image in a result reaches the model', t => {
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } }
   const call = { type: 'tool_use', id: 'a', name: 'look', input: {} }
   const result = { type: 'tool_result', tool_use_id: 'a', content: [image] }
-  const messages = [said, { role: 'assistant', content: [call] }, { role: 'user', content: [result] }]
+  const messages = [userMessage, { role: 'assistant', content: [call] }, { role: 'user', content: [result] }]
   for (const to of others('messages')) {
     const { body, refused } = translateRequest('messages', { max_tokens: 9, messages }, to)
     t.match(json(body), 'iVBORw0KGgo=', to)
@@ -396,9 +407,9 @@ trap(25, 'an image in a result reaches the model', t => {
 
 trap(26, 'a freeform tool is a function with one text, and its calls are text again', t => {
   const patch = '*** Begin Patch\n"a"'
-  const asked = {
+  const request = {
     input: [
-      said,
+      userMessage,
       { type: 'custom_tool_call', call_id: 'a', name: 'apply_patch', input: patch },
       { type: 'custom_tool_call_output', call_id: 'a', output: 'done' },
     ],
@@ -406,7 +417,7 @@ trap(26, 'a freeform tool is a function with one text, and its calls are text ag
       { type: 'custom', name: 'apply_patch', format: { type: 'grammar', syntax: 'lark', definition: 'start: x' } },
     ],
   }
-  const sent = translateRequest('responses', asked, 'chat')
+  const sent = translateRequest('responses', request, 'chat')
   t.same(sent.refused, [])
   t.match(sent.body['tools'], [{ function: { name: 'apply_patch', parameters: { required: ['input'] } } }])
   t.match(sent.body['messages'], [{}, { tool_calls: [{ function: { arguments: json({ input: patch }) } }] }, {}])
@@ -522,13 +533,13 @@ trap(32, 'usage that the client has not requested is not written, and stands nex
     { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
     { type: 'message_stop' },
   ]
-  const asked = (more: Members) => translateRequest('chat', chatOf({ stream: true, ...more }), 'messages')
-  const silent = translateStream('messages', records, 'chat', asked({}))
+  const translated = (more: Members) => translateRequest('chat', chatOf({ stream: true, ...more }), 'messages')
+  const silent = translateStream('messages', records, 'chat', translated({}))
   t.notOk(silent.records.some(one => one['usage']))
-  const counted = translateStream('messages', records, 'chat', asked({ stream_options: { include_usage: true } }))
+  const counted = translateStream('messages', records, 'chat', translated({ stream_options: { include_usage: true } }))
   t.match(counted.records.at(-1), { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } })
   t.equal(counted.records.filter(one => one['usage']).length, 1)
-  const { body } = translateRequest('messages', { max_tokens: 9, messages: [said] }, 'chat', { stream: true })
+  const { body } = translateRequest('messages', { max_tokens: 9, messages: [userMessage] }, 'chat', { stream: true })
   t.same(body['stream_options'], { include_usage: true }, 'the gateway always requests it')
 })
 
@@ -659,7 +670,7 @@ trap(38, 'a system block that differs in each request does not stop the cache of
     { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } },
   ]
   for (const to of others('messages')) {
-    const { body, dropped } = translateRequest('messages', { max_tokens: 9, system, messages: [said] }, to)
+    const { body, dropped } = translateRequest('messages', { max_tokens: 9, system, messages: [userMessage] }, to)
     t.notMatch(json(body), 'cch=', to)
     t.match(json(body), 'Be brief.', to)
     t.ok(dropped.includes('metadata'), to)
@@ -685,12 +696,12 @@ trap(40, 'later instructions keep their place, and are never the first message',
   const messages = [
     system,
     { role: 'developer', content: 'In English.' },
-    said,
+    userMessage,
     system,
     { role: 'assistant', content: 'y' },
   ]
-  const asked = chatOf({ messages: [...messages, system, said] })
-  t.match(translateRequest('chat', asked, 'messages').body, {
+  const request = chatOf({ messages: [...messages, system, userMessage] })
+  t.match(translateRequest('chat', request, 'messages').body, {
     system: [{ text: 'Be brief.' }, { text: 'In English.' }],
     messages: [
       { role: 'user', content: [{ text: 'x' }, { text: '<system>\nBe brief.\n</system>' }] },
@@ -698,7 +709,7 @@ trap(40, 'later instructions keep their place, and are never the first message',
       { role: 'user', content: [{ text: '<system>\nBe brief.\n</system>' }, { text: 'x' }] },
     ],
   })
-  const { body } = translateRequest('chat', asked, 'generate')
+  const { body } = translateRequest('chat', request, 'generate')
   t.match(body['systemInstruction'], { parts: [{ text: 'Be brief.' }, { text: 'In English.' }] })
   t.match((body['contents'] as Members[])[0], { role: 'user', parts: [{ text: 'x' }] })
 })
@@ -724,7 +735,7 @@ function argumentsOf(records: readonly Members[]): string {
 function historyOf(format: Format, records: readonly Members[]): Members {
   if (format === 'responses') {
     const last = records.at(-1) as { response: { output: Json[] } } | undefined
-    return { input: [said, ...(last?.response.output ?? [])] }
+    return { input: [userMessage, ...(last?.response.output ?? [])] }
   }
   if (format === 'generate') {
     const contents = records.flatMap(record => (record['candidates'] as { content: Json }[])[0]?.content ?? [])
@@ -740,7 +751,7 @@ function historyOf(format: Format, records: readonly Members[]): Members {
     if (more.type === 'thinking_delta') block['thinking'] = `${block['thinking'] as string}${more.thinking}`
     if (more.type === 'signature_delta') block['signature'] = more.signature ?? ''
   }
-  return { max_tokens: 9, messages: [said, { role: 'assistant', content: blocks }] }
+  return { max_tokens: 9, messages: [userMessage, { role: 'assistant', content: blocks }] }
 }
 
 t.test('every trap of the list has a test', async t => {

@@ -73,7 +73,7 @@ t.test('a hold takes its money from its own key, and the charge names its payers
 })
 
 t.test('a charge below every threshold runs no query for events', async t => {
-  const asked = (steps: QueryProgram<unknown>): number => {
+  const countSteps = (steps: QueryProgram<unknown>): number => {
     let count = 0
     for (let next = steps.next(); next.done !== true; next = steps.next(connection.all(next.value))) count++
     return count
@@ -83,9 +83,9 @@ t.test('a charge below every threshold runs no query for events', async t => {
   const buy = (price: number): readonly number[] => {
     const request = { ...holdOf(key, price), levels }
     const { id } = request.facts
-    const held = asked(hold(self, request, now))
+    const held = countSteps(hold(self, request, now))
     connection.run(addChargeItem(self, id, line(0, { price })))
-    return [held, asked(settle(self, { id, delivery: 'confirmed', reason: null }, now))]
+    return [held, countSteps(settle(self, { id, delivery: 'confirmed', reason: null }, now))]
   }
   // The first hold creates the group's account.
   buy(100)

@@ -38,9 +38,9 @@ type Shop = { readonly family: Family; readonly model: Model }
 /**
  * A model whose prices are on lines 10, 11 … in order. `told`: the output facts that some plugin says answers report.
  */
-function shopOf(prices: Prices, told: object = {}, forward: ForwardRule = all): Shop {
+function shopOf(prices: Prices, reading: object = {}, forward: ForwardRule = all): Shop {
   const some = someTarget()
-  const facets = new Map<string, unknown>([['reads-answers', told]])
+  const facets = new Map<string, unknown>([['reads-answers', reading]])
   const family = { ...some.family, name: 'pictures', nMax: 4, facets, forward: new Map([['image.generate', forward]]) }
   const rows = Object.entries(prices).map(([label, micros], i) => {
     return [label, { micros, origin: { file: 'gateway.yaml', line: 10 + i, col: 1 } }] as const
@@ -68,30 +68,30 @@ function toldOf(more: {
   sizes?: readonly (readonly [number, number])[]
   count?: number
 }): ResponseMetadata {
-  const told = createResponseMetadata()
-  for (const [name, value] of Object.entries(more.facts ?? {})) told.facts.set(name, value)
-  more.sizes?.forEach(([width, height], i) => told.sizes.set(i, { width, height }))
-  told.count = more.count
-  return told
+  const metadata = createResponseMetadata()
+  for (const [name, value] of Object.entries(more.facts ?? {})) metadata.facts.set(name, value)
+  more.sizes?.forEach(([width, height], i) => metadata.sizes.set(i, { width, height }))
+  metadata.count = more.count
+  return metadata
 }
 
 /** The lines of an answer with images of these sizes (null: a link), in the form of a charge. */
 function rate(
   rule: TierRule,
   sizes: readonly (readonly [number, number] | null)[],
-  told?: ResponseMetadata,
+  metadata?: ResponseMetadata,
   terms: { readonly n: number; readonly overReturn: 'bill' | 'cap' } = { n: sizes.length, overReturn: 'bill' },
 ): readonly ChargeItem[] {
   const lines: Omit<ChargeItem, 'index'>[] = []
   sizes.forEach((pixels, index) => {
     const size = pixels && { width: pixels[0], height: pixels[1] }
     const image = { index, kind: size ? 'bytes' : 'link', size } as const
-    const line = rateImage(image, { rule, ...terms }, told)
-    lines.push(line, ...rateWithImage(image, line, { rule, ...terms }, told))
-    const come = { output: size, reported: told?.sizes.get(index) ?? null, facts: told?.facts }
+    const line = rateImage(image, { rule, ...terms }, metadata)
+    lines.push(line, ...rateWithImage(image, line, { rule, ...terms }, metadata))
+    const come = { output: size, reported: metadata?.sizes.get(index) ?? null, facts: metadata?.facts }
     if (index === 0) lines.push(...rateLines(rule, 'first', come))
   })
-  lines.push(...rateLines(rule, 'end', { output: null, reported: null, facts: told?.facts }))
+  lines.push(...rateLines(rule, 'end', { output: null, reported: null, facts: metadata?.facts }))
   return lines.map((line, index) => ({ ...line, index }))
 }
 
@@ -157,9 +157,9 @@ t.test('[10.3] a tier may end by pixels, inclusive, whatever the shape', t => {
     t.match(lines, [{ tier, source: 'output' }], caseName({ width, height, tier }))
     t.same(replayed(chargeOf(rule, lines)), [], caseName({ width, height, tier }))
   }
-  const { lines, rule: said } = explained(chargeOf(rule, rate(rule, [[1696, 960]])))
+  const { lines, rule: explainedRule } = explained(chargeOf(rule, rate(rule, [[1696, 960]])))
   t.match(lines, [{ why: '1696 × 960 = 1628160 pixels ≤ 2610000 → std', at: 'gateway.yaml:10' }])
-  t.match(said.rows, [{ tier: 'std', pixels_max: 2_610_000, price: '0.03' }, { tier: 'high' }])
+  t.match(explainedRule.rows, [{ tier: 'std', pixels_max: 2_610_000, price: '0.03' }, { tier: 'high' }])
   t.end()
 })
 
@@ -230,8 +230,8 @@ t.test('[10.3] the size that the answer reports may come first, and is stored wi
   })
   const { rule, atMost } = ask(shopOf({ '1K': 10, '2K': 20 }), facet)
   t.equal(atMost, 20)
-  const told = toldOf({ sizes: [[1760, 2368]] })
-  const lines = rate(rule, [null, [1000, 1000], null], told)
+  const metadata = toldOf({ sizes: [[1760, 2368]] })
+  const lines = rate(rule, [null, [1000, 1000], null], metadata)
   t.same(short(lines), [
     ['2K', 'told', 20, null],
     ['1K', 'output', 10, null],
@@ -249,7 +249,7 @@ t.test('[10.3] the size that the answer reports may come first, and is stored wi
   })
   t.match(bill.text, /来源 应答所述×1, 输出尺寸×1, 默认×1, 实际尺寸 1760x2368×1/)
   // If both are known, the line keeps the measured size of the picture.
-  t.match(rate(rule, [[1000, 1000]], told), [{ tier: '2K', source: 'told', width: 1000, height: 1000 }])
+  t.match(rate(rule, [[1000, 1000]], metadata), [{ tier: '2K', source: 'told', width: 1000, height: 1000 }])
   t.end()
 })
 
@@ -531,9 +531,9 @@ t.test('[10.3] megapixels: of each image, rounded up or exact, the first at its 
     ['megapixel', 'default', 15_000, 1_048_576],
   ])
   t.same(replayed(chargeOf(exact.rule, lines)), [])
-  const told = rate(exact.rule, [null], toldOf({ sizes: [[1024, 512]] }))
-  t.same(short(told.slice(1)), [['megapixel', 'told', 7_500, 524_288]])
-  t.same(replayed(chargeOf(exact.rule, told)), [])
+  const charged = rate(exact.rule, [null], toldOf({ sizes: [[1024, 512]] }))
+  t.same(short(charged.slice(1)), [['megapixel', 'told', 7_500, 524_288]])
+  t.same(replayed(chargeOf(exact.rule, charged)), [])
   const asked: AskedSize = { ...none, size: { kind: 'pixels', width: 512, height: 1024 } }
   const byRequest = ask(shop, plain, { asked, n: 2 })
   t.equal(byRequest.expectedAmount, 15_000)
@@ -584,14 +584,14 @@ t.test('[10.3] steps, seconds, tokens and requests, by the count of the request 
   const { rule, atMost, expectedAmount } = ask(shop, facet, { fields: { steps: 28 }, n: 2 })
   t.equal(atMost, 500 + 2 * 28 * 7 + 100 * 1000 + 250_000 + 2_000_000)
   t.equal(expectedAmount, null, "the answer's facts are not known before")
-  const told = toldOf({ facts: { seconds: 3.5218, text_in: '13', image_out: 4160 } })
+  const metadata = toldOf({ facts: { seconds: 3.5218, text_in: '13', image_out: 4160 } })
   const lines = rate(
     rule,
     [
       [9, 9],
       [9, 9],
     ],
-    told,
+    metadata,
   )
   t.same(short(lines.filter(line => line.quantity !== null)), [
     ['step', 'request', 196, 28],
@@ -602,9 +602,9 @@ t.test('[10.3] steps, seconds, tokens and requests, by the count of the request 
     ['output_image', 'told', 166_400, 4160],
   ])
   t.same(replayed(chargeOf(rule, lines)), [])
-  const { lines: said } = explained(chargeOf(rule, lines))
+  const { lines: explainedLines } = explained(chargeOf(rule, lines))
   t.match(
-    said.map(({ why }) => why),
+    explainedLines.map(({ why }) => why),
     [
       'one price for every image → image',
       '28 steps (as the request has it) → step',
@@ -946,7 +946,7 @@ t.test(`[10.3] in any family items add up, replay equally, and never exceed the 
       ...maybe({ steps: pick([3, '7', 'x', 900]) }),
       ...maybe({ tokens: whole(9000) }),
     }
-    const told =
+    const metadata =
       random() < 0.3
         ? undefined
         : toldOf({
@@ -957,7 +957,7 @@ t.test(`[10.3] in any family items add up, replay equally, and never exceed the 
             ],
             count: whole(5),
           })
-    const rated = rate(quoted.rule, Array.from({ length: n }, size), told, { n, overReturn: pick(['bill', 'cap']) })
+    const rated = rate(quoted.rule, Array.from({ length: n }, size), metadata, { n, overReturn: pick(['bill', 'cap']) })
     const charge = chargeOf(quoted.rule, rated, quoted.atMost)
     const title = caseName({ round, facet, fields, facts, n })
     t.same(replayed(charge), [], title)

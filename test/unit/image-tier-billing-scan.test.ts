@@ -368,16 +368,16 @@ t.test('[6.2] a list of numbers may be an image', async t => {
 
 t.test('[6.2] in a member declared as text a link is no image, and a picture counts', async t => {
   const options = { texts: ['request_url', 'note_text'] }
-  for (const said of ['"request_url":"https://y"', '"note_text":"see https://y"']) {
-    const text = `{"data":[{"url":"https://x"}],${said}}`
+  for (const member of ['"request_url":"https://y"', '"note_text":"see https://y"']) {
+    const text = `{"data":[{"url":"https://x"}],${member}}`
     const { out, done } = run(new ImageScanner(options), Buffer.from(text), () => 9, [])
-    t.same([out, done.length], [text, 1], said)
+    t.same([out, done.length], [text, 1], member)
   }
   const image = Buffer.concat([pngHead(64, 64), Buffer.alloc(60)]).toString('base64')
-  for (const said of [image, 'https://y']) {
-    const answer = `{"data":[],"note_text":"${said}"}`
+  for (const value of [image, 'https://y']) {
+    const answer = `{"data":[],"note_text":"${value}"}`
     const { out, done } = run(new ImageScanner(options), Buffer.from(answer), () => 9, [])
-    t.same([out, done.length], [answer, 1], said)
+    t.same([out, done.length], [answer, 1], value)
   }
   const drawing = '{"data":[],"note_text":"<svg><path/></svg>"}'
   t.throws(() => run(new ImageScanner(options), Buffer.from(drawing), () => 9, []), unrecognised)

@@ -306,8 +306,8 @@ t.test("[6.9] a size that the image's bytes cannot carry is rejected", async t =
   for (const [name, image, expected] of cases)
     for (const step of [1, 64, 1460, 1e6]) {
       const measured = headOf(image, step).end()
-      const told = measured.kind === 'undecodable' && measured.implausible ? 'implausible' : sizeOf(measured)
-      t.equal(told, expected, `${name}, ${step} at a time`)
+      const outcome = measured.kind === 'undecodable' && measured.implausible ? 'implausible' : sizeOf(measured)
+      t.equal(outcome, expected, `${name}, ${step} at a time`)
     }
   const { rule } = quote({ facet: ofOutput, family, model, requestedSize: noSize, n: 1 })
   const head = headOf(Buffer.concat([pngHead(2 ** 31 - 1, 2 ** 31 - 1), Buffer.alloc(3_000)]))
@@ -385,11 +385,11 @@ t.test('family B is billed by the requested size (4.4.4), 2K without one', async
     [pixels(3840, 2160), '4K', 'request'],
     [{ ...noSize, text: 'huge', size: { kind: 'unread' } }, '2K', 'default'],
   ]
-  for (const [asked, tier, source] of cases) {
-    const { rule, expected, atMost } = quote({ facet: ofRequest, family, model, requestedSize: asked, n: 3 })
+  for (const [requested, tier, source] of cases) {
+    const { rule, expected, atMost } = quote({ facet: ofRequest, family, model, requestedSize: requested, n: 3 })
     const line = rateImage({ index: 0, kind: 'link', size: null }, { rule, n: 3, overReturn: 'bill' })
-    t.match(line, { tier, source, width: null, height: null, flags: [] }, String(asked.text))
-    t.match(expected, { tier, source }, caseName({ asked, tier, source }))
+    t.match(line, { tier, source, width: null, height: null, flags: [] }, String(requested.text))
+    t.match(expected, { tier, source }, caseName({ requested, tier, source }))
     t.equal(atMost, 3 * line.price, 'exactly that is held')
   }
 })
@@ -694,8 +694,8 @@ t.test("[14.8] in a vendor's own format fields with other meanings than a number
     left: kept,
     dropped: ['generationConfig.candidateCount', 'n'],
   })
-  const asked = { generationConfig: { candidateCount: 2 } }
-  t.same(sent(asked, ['generationConfig.candidateCount']), { left: asked, dropped: [] })
+  const request = { generationConfig: { candidateCount: 2 } }
+  t.same(sent(request, ['generationConfig.candidateCount']), { left: request, dropped: [] })
   const twice = Buffer.from('{"o":{"n":{},"n":4,"a":1}}')
   t.same(shapeNative({ kind: 'json', json: scanObject(twice) }, []).dropped, ['o.n'], 'whichever of two is read')
   t.throws(() => shapeNative({ kind: 'json', json: scanObject(twice) }, ['o.n']), { code: 'count_repeated' })

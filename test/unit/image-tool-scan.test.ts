@@ -180,13 +180,13 @@ t.test('[6.2] an image of a tool in an unknown place is not delivered', async t 
     ['no JSON object', `[${JSON.stringify(item({ result: image(7) }))}]`],
   ]
   for (const [what, text] of rows) {
-    const told = splits(text).map(parts => leaveOut(new ToolAnswerScanner(), parts))
-    t.notMatch(told[0]?.out, /https:/, what)
-    t.equal(new Set(told.map(one => one.images)).size, 1, what)
+    const results = splits(text).map(parts => leaveOut(new ToolAnswerScanner(), parts))
+    t.notMatch(results[0]?.out, /https:/, what)
+    t.equal(new Set(results.map(one => one.images)).size, 1, what)
   }
   const strange = event({ type: 'response.image.done', image: image(7) })
-  const told = leaveOut(new ToolEventScanner(new ByteBudget(1e6)), [Buffer.from(strange)])
-  t.match(told, { shape: /^image \(a picture in base64\)$/, images: 0 })
+  const result = leaveOut(new ToolEventScanner(new ByteBudget(1e6)), [Buffer.from(strange)])
+  t.match(result, { shape: /^image \(a picture in base64\)$/, images: 0 })
   const edited = JSON.stringify({ output: [{ type: 'image_edit_call', result: image(7) }] })
   for (const parts of splits(edited))
     t.match(leaveOut(new ToolAnswerScanner(), parts), { out: edited, images: 1 }, `${parts.length} pieces`)

@@ -54,7 +54,7 @@ async function ofDatabase(database: string) {
 
 const whole = pgDumpOf(madeLitellm())
 const imported = await ofDump(whole)
-const told = (t: { ok: (value: boolean, message: string) => unknown }, part: string) =>
+const checkNote = (t: { ok: (value: boolean, message: string) => unknown }, part: string) =>
   t.ok(
     imported.notes.some(note => note.includes(part)),
     part,
@@ -91,16 +91,16 @@ t.test('teams become groups with their budgets and limits', async t => {
     limitsInAll: { rpm: 60, tpm: 100_000 },
   })
   t.match(groups.get('design-2'), { budget: { amount: 7_700_001, per: 'total' } }, 'the rest, to the micro-unit')
-  told(t, 'team design: another group has its name, so it is named design-2 here')
-  told(t, 'team t-4: its max_budget cannot be read, so its keys are imported disabled')
-  told(t, 'a budget of 30d in LiteLLM is imported as a budget per month: team design')
-  told(t, 'a budget of 7d in LiteLLM is imported as a budget per week: user u-2, key weekly')
-  told(t, 'a budget of 365d in LiteLLM is imported as a total of what is left of it: key yearly')
-  told(
+  checkNote(t, 'team design: another group has its name, so it is named design-2 here')
+  checkNote(t, 'team t-4: its max_budget cannot be read, so its keys are imported disabled')
+  checkNote(t, 'a budget of 30d in LiteLLM is imported as a budget per month: team design')
+  checkNote(t, 'a budget of 7d in LiteLLM is imported as a budget per week: user u-2, key weekly')
+  checkNote(t, 'a budget of 365d in LiteLLM is imported as a total of what is left of it: key yearly')
+  checkNote(
     t,
     'spent in the current period in LiteLLM, and counted as spent here: team design 12.50 of 100.00 for this month, user u-2 3.00 of 50.00 for this week, key monthly 4.00 of 9.00 for this month (until 2099-02-01T00:00:00.000Z there)',
   )
-  told(
+  checkNote(
     t,
     'spent in a past period in LiteLLM, and not counted here: key shared 2.00 of 5.00 (until 2020-01-01T00:00:00.000Z there)',
   )
@@ -118,9 +118,9 @@ t.test('users get their budgets, and none becomes an administrator', async t => 
   t.match(users.get('u-3'), { status: 'disabled', budget: undefined })
   t.match(users.get('litellm'), { group: 'default' })
   t.match(users.get('team design-2'), { group: 'design-2' })
-  told(t, 'default_user_id: administrators in LiteLLM, imported as users')
-  told(t, 'user u-3: its max_budget cannot be read')
-  told(t, 'user u-2: has 2 teams in LiteLLM')
+  checkNote(t, 'default_user_id: administrators in LiteLLM, imported as users')
+  checkNote(t, 'user u-3: its max_budget cannot be read')
+  checkNote(t, 'user u-2: has 2 teams in LiteLLM')
 })
 
 t.test('keys continue to work, and none allows more than before', async t => {
@@ -165,11 +165,11 @@ t.test('keys continue to work, and none allows more than before', async t => {
     'zero',
   ])
   t.equal(of('nan')?.budget, 0)
-  told(t, 'key zero: imported disabled: its rpm_limit of 0 is not valid as a limit')
-  told(t, 'key weekly: it may use gone-model in LiteLLM')
-  told(t, 'key no-hash: not imported')
-  told(t, 'LiteLLM_VerificationToken: columns that are not imported: metadata (1)')
-  told(t, 'tables that are not imported: LiteLLM_SpendLogs (2)')
+  checkNote(t, 'key zero: imported disabled: its rpm_limit of 0 is not valid as a limit')
+  checkNote(t, 'key weekly: it may use gone-model in LiteLLM')
+  checkNote(t, 'key no-hash: not imported')
+  checkNote(t, 'LiteLLM_VerificationToken: columns that are not imported: metadata (1)')
+  checkNote(t, 'tables that are not imported: LiteLLM_SpendLogs (2)')
   t.notMatch([imported.text, ...imported.notes].join('\n'), /sk-made-up|sk-master/)
 })
 

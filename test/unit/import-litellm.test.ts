@@ -536,12 +536,12 @@ t.test('deployments that differ by their key alone are one upstream with several
       ],
     },
   ])
-  const beside = await translated(
+  const result = await translated(
     line('a', env[0]),
     line('a', env[1], { weight: 2 }),
     line('a', undefined, { api_base: 'https://other.example.com/v1', weight: 6, api_key: 'none' }),
   )
-  t.match(beside.ways('a'), [
+  t.match(result.ways('a'), [
     {
       weight: 3,
       keys: [
@@ -612,7 +612,7 @@ t.test('control characters in names of a file are escaped', async t => {
 
 t.test('an output file in a missing folder is reported in a sentence', async t => {
   await writeFile(join(folder, 'known.yaml'), stringify(one({ model: 'openai/gpt-4o', api_key: 'os.environ/KEY' })))
-  const said = /nowhere[^ ]*: the folder nowhere does not exist/
+  const problem = /nowhere[^ ]*: the folder nowhere does not exist/
   const place = { cwd: folder, env: process.env }
   const config = await runCommand(place, [
     'import',
@@ -625,7 +625,7 @@ t.test('an output file in a missing folder is reported in a sentence', async t =
     '--out',
     'nowhere/gateway.yaml',
   ])
-  t.match(config, { code: 2, stderr: said })
+  t.match(config, { code: 2, stderr: problem })
   const table = await runCommand(place, [
     'prices',
     'import',
@@ -635,7 +635,7 @@ t.test('an output file in a missing folder is reported in a sentence', async t =
     '-o',
     'nowhere/prices.yaml',
   ])
-  t.match(table, { code: 2, stderr: said })
+  t.match(table, { code: 2, stderr: problem })
 })
 
 t.test('a file whose aliases multiply is refused in a sentence, at once', async t => {

@@ -129,21 +129,21 @@ t.test('all embedding clients can call the embeddings of a Gemini channel', asyn
 })
 
 t.test('disabled entries stay disabled, with the reason', async t => {
-  const told = (part: string) =>
+  const checkNote = (part: string) =>
     t.ok(
       imported.notes.some(note => note.includes(part)),
       part,
     )
-  told("channel 4 'by hand': it was disabled manually")
-  told("channel 5 'signed': a channel of type 33")
-  told('its key 2 is left out')
-  told('draw-1: its mode is unknown')
-  told('vec-1: its mode is unknown')
-  told('param_override (1)')
-  told('SMTPToken')
-  told('1 unused codes')
-  told('logs (2)')
-  told('email (1)')
+  checkNote("channel 4 'by hand': it was disabled manually")
+  checkNote("channel 5 'signed': a channel of type 33")
+  checkNote('its key 2 is left out')
+  checkNote('draw-1: its mode is unknown')
+  checkNote('vec-1: its mode is unknown')
+  checkNote('param_override (1)')
+  checkNote('SMTPToken')
+  checkNote('1 unused codes')
+  checkNote('logs (2)')
+  checkNote('email (1)')
   t.match(imported.text, '# only-here')
   t.same(
     imported.entries.off.map(one => one.name),
@@ -307,9 +307,9 @@ t.test('a client with its old key is served by a gateway on the import', async t
     return [answer.status, body.error?.code ?? 'answered']
   }
   t.same(await ask('a'), [200, 'answered'])
-  const [asked] = upstream.received.slice(-1)
-  t.equal(asked?.headers.authorization, 'Bearer made-up-vendor-key-1')
-  t.equal(asked?.json()['model'], 'sent-4o')
+  const [received] = upstream.received.slice(-1)
+  t.equal(received?.headers.authorization, 'Bearer made-up-vendor-key-1')
+  t.equal(received?.json()['model'], 'sent-4o')
   t.same(await ask('b'), [200, 'answered'])
   t.same(await ask('a', 'model-$'), [403, 'model_not_allowed'])
   for (const letter of ['d', 'e', 'f', 'h', 'i', 'j', 'm', 'z'])

@@ -47,9 +47,9 @@ t.test('each changed setting of a user is printed, and unchanged ones are not', 
     ],
     [{ keysMax: '3' }, ['dora may have at most 3 keys.'], ['dora may have as many keys as the group allows.']],
   ] as const
-  for (const [told, bound, free] of cases) {
-    t.strictSame(describeBounds(user, told), bound, caseName({ told }))
-    t.strictSame(describeBounds({ name: 'dora', keysMax: null, keyBounds: {} }, told), free, caseName({ told }))
+  for (const [settings, bound, free] of cases) {
+    t.strictSame(describeBounds(user, settings), bound, caseName({ settings }))
+    t.strictSame(describeBounds({ name: 'dora', keysMax: null, keyBounds: {} }, settings), free, caseName({ settings }))
   }
   t.equal(describeModels(['m'], undefined), 'It may use m.')
   const narrow = { name: 'narrow', models: ['sim-*'] }

@@ -82,18 +82,18 @@ t.test('[9.4] every query of bound and loose pages equals a full scan', async t 
     row.time >= since &&
     row.time < until
   fc.assert(
-    fc.property(match, fc.nat(899), fc.integer({ min: 1, max: 40 }), fc.boolean(), (asked, from, limit, isOnward) => {
+    fc.property(match, fc.nat(899), fc.integer({ min: 1, max: 40 }), fc.boolean(), (filter, from, limit, isOnward) => {
       const edge = rows[from]?.id ?? ''
-      const wanted = rows.filter(row => isMeant(row, asked) && (isOnward ? row.id > edge : row.id < edge))
-      const found = connection.run(listLogs({ ...asked, limit, ...(isOnward ? { after: edge } : { before: edge }) }))
+      const wanted = rows.filter(row => isMeant(row, filter) && (isOnward ? row.id > edge : row.id < edge))
+      const found = connection.run(listLogs({ ...filter, limit, ...(isOnward ? { after: edge } : { before: edge }) }))
       const page = isOnward ? wanted.slice(0, limit) : wanted.slice(-limit)
-      t.same(found, page.toReversed(), caseName({ asked, from, limit, isOnward }))
+      t.same(found, page.toReversed(), caseName({ filter, from, limit, isOnward }))
     }),
     { numRuns: 150, seed },
   )
   fc.assert(
-    fc.property(match, fc.constantFrom(minute, 60 * minute, 999_999), (asked, stepMs) => {
-      const span = { since: noon, until: noon + 700 * minute, ...asked }
+    fc.property(match, fc.constantFrom(minute, 60 * minute, 999_999), (filter, stepMs) => {
+      const span = { since: noon, until: noon + 700 * minute, ...filter }
       const steps = new Map<number, number>()
       for (const row of rows.filter(one => isMeant(one, span))) {
         const start = Math.floor(row.time / stepMs) * stepMs
@@ -103,7 +103,7 @@ t.test('[9.4] every query of bound and loose pages equals a full scan', async t 
       t.same(
         found.map(({ from, requests }) => [from, requests]),
         [...steps],
-        caseName({ asked, stepMs }),
+        caseName({ filter, stepMs }),
       )
     }),
     { numRuns: 60, seed },
@@ -155,8 +155,8 @@ t.test('[9.4] pruned rows are removed from their pages and words', async t => {
     0,
     'no word of a page that is gone',
   )
-  const asked = rows.slice(250).filter(row => kindOfRow(row) !== 'lookup').length
-  t.equal(connection.run(summarize({ since: 0, until: noon + 999 * minute })).requests, asked)
+  const requestCount = rows.slice(250).filter(row => kindOfRow(row) !== 'lookup').length
+  t.equal(connection.run(summarize({ since: 0, until: noon + 999 * minute })).requests, requestCount)
 })
 
 t.test('[9.4] rows whose commit was in doubt exist once', async t => {

@@ -298,9 +298,9 @@ async function compare(
   for (const [match, sums] of wanted) {
     const { answers: _, ...once } = await addAll(match, match => ask(match))
     t.same(once, sums, caseName({ stage, match }))
-    const { answers: asked, ...inParts } = await addAll(match, match => ask(match, 40))
+    const { answers: counted, ...inParts } = await addAll(match, match => ask(match, 40))
     t.same(inParts, sums, caseName({ stage, match, most: 40 }))
-    answers += asked
+    answers += counted
   }
   t.ok(answers > wanted.size, caseName({ stage, answers }))
   t.ok(

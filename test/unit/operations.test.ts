@@ -40,11 +40,11 @@ t.test('formats are the supported ones', async t => {
 })
 
 t.test('a model is tested with text before images, and not at all without a small request', async t => {
-  const asked = (...names: string[]) => smallestRequest(operations, 'm', names)?.operation
-  t.equal(asked('image.edit', 'image.generate', 'responses', 'chat'), 'chat')
-  t.equal(asked('generate.embed', 'generate.count', 'generate'), 'generate')
-  t.equal(asked('image.edit', 'image.generate'), 'image.generate')
-  t.equal(asked('image.edit', 'my.own'), undefined)
+  const smallestOf = (...names: string[]) => smallestRequest(operations, 'm', names)?.operation
+  t.equal(smallestOf('image.edit', 'image.generate', 'responses', 'chat'), 'chat')
+  t.equal(smallestOf('generate.embed', 'generate.count', 'generate'), 'generate')
+  t.equal(smallestOf('image.edit', 'image.generate'), 'image.generate')
+  t.equal(smallestOf('image.edit', 'my.own'), undefined)
 })
 
 t.test('the console is built with plain data of each operation', async t => {

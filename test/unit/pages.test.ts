@@ -139,13 +139,13 @@ t.test('a table omits empty columns, and labels each cell for screens that show 
   const bare = renderModel('a model', [{ kind: 'yes' }, { kind: 'yes' }])
   t.notMatch(bare, /Note/)
   t.match(bare, /<th role="rowheader" scope="row"[^>]*>1K<\/th><td role="cell" data-label="Long edge"/)
-  const told = renderModel('a model', [{ kind: 'yes' }, { kind: 'never', reason }])
+  const html = renderModel('a model', [{ kind: 'yes' }, { kind: 'never', reason }])
   t.match(
-    told,
+    html,
     /<td role="cell" data-label="Note" class="wide vacant"><\/td>/,
     'a cell without a text is no line of a card',
   )
-  t.match(told, /<td role="cell" data-label="Note" class="wide">It never comes\.<\/td>/)
+  t.match(html, /<td role="cell" data-label="Note" class="wide">It never comes\.<\/td>/)
 })
 
 t.test('without a build the pages report this, and the command to run', async t => {
@@ -158,7 +158,7 @@ t.test('without a build the pages report this, and the command to run', async t 
 })
 
 t.test('the language is the requested one, else the preferred one, else English', async t => {
-  for (const [asked, accepted, chosen] of [
+  for (const [requested, accepted, chosen] of [
     ['zh', 'en', 'zh'],
     ['fr', 'zh', 'zh'],
     [undefined, undefined, 'en'],
@@ -170,7 +170,7 @@ t.test('the language is the requested one, else the preferred one, else English'
     [undefined, 'zh;q=lots', 'en'],
     [['zh', 'en'], undefined, 'en'],
   ] as const)
-    t.equal(chooseLanguage(asked, accepted), chosen, `${String(asked)} ${accepted}`)
+    t.equal(chooseLanguage(requested, accepted), chosen, `${String(requested)} ${accepted}`)
 })
 
 t.test('the documented shape of an error matches its API format', async t => {

@@ -162,7 +162,7 @@ t.test('every imported LiteLLM price is charged, and a refused one has a reason'
   const fields = new Set(out.flatMap(row => costingFields(fieldRows[row.id] ?? {})))
   t.ok(fields.size >= 120, `${fields.size} kinds of prices are charged`)
   for (const { id, unmapped = [] } of rows.filter(row => row.unmapped))
-    for (const told of unmapped) t.match(told, /^[\w.]+ \(.+\)$/, `${id}: ${told}`)
+    for (const reason of unmapped) t.match(reason, /^[\w.]+ \(.+\)$/, `${id}: ${reason}`)
   t.end()
 })
 
@@ -363,20 +363,20 @@ t.test(
       row('b/o', '4'),
       row('c/o', '5'),
     ])
-    const told = (id: string, options = {}) => {
+    const foundBy = (id: string, options = {}) => {
       const found = rows.find(id, options)
       return found.kind === 'found'
         ? [found.by, found.row.id, ...found.differing]
         : [found.kind, ...(found.kind === 'several' ? found.ids : [])]
     }
-    t.same(told('m', { provider: 'a' }), ['provider', 'a/m', 'm'])
-    t.same(told('m', { provider: 'z' }), ['id', 'm', 'a/m'])
-    t.same(told('a/m'), ['id', 'a/m', 'm'])
-    t.same(told('x/y/m'), ['bare', 'm', 'a/m'])
-    t.same(told('n'), ['none'])
-    t.same(told('n', { others: true }), ['last', 'b/n'])
-    t.same(told('z/o', { others: true }), ['several', 'b/o', 'c/o'])
-    t.same(told('nothing', { others: true }), ['none'])
+    t.same(foundBy('m', { provider: 'a' }), ['provider', 'a/m', 'm'])
+    t.same(foundBy('m', { provider: 'z' }), ['id', 'm', 'a/m'])
+    t.same(foundBy('a/m'), ['id', 'a/m', 'm'])
+    t.same(foundBy('x/y/m'), ['bare', 'm', 'a/m'])
+    t.same(foundBy('n'), ['none'])
+    t.same(foundBy('n', { others: true }), ['last', 'b/n'])
+    t.same(foundBy('z/o', { others: true }), ['several', 'b/o', 'c/o'])
+    t.same(foundBy('nothing', { others: true }), ['none'])
     t.end()
   },
 )

@@ -91,15 +91,15 @@ t.test('any 60 seconds of a random schedule of 10 minutes admit at most the limi
   for (const limit of [1, 7, 8, 60]) {
     const { ask, clock } = setUp()
     const admitted: number[] = []
-    let asked = 0
+    let sent = 0
     while (clock.tick() < 10 * minute) {
       // A burst that reaches the limit; then smaller ones, pauses, fractions of a millisecond, and sometimes a step of
       // exactly one window.
       const step = random()
-      if (asked > 2 * limit)
+      if (sent > 2 * limit)
         clock.move(step < 0.6 ? random() * 20 : step < 0.98 ? (random() * 60_000) / limit : step < 0.985 ? minute : 0)
       clock.jump((random() - 0.5) * 7_200_000)
-      asked++
+      sent++
       if (ask(caller({ rpm: limit }))) admitted.push(clock.tick())
     }
     let most = 0
@@ -107,7 +107,7 @@ t.test('any 60 seconds of a random schedule of 10 minutes admit at most the limi
       while ((admitted[to] as number) - (admitted[from] as number) >= minute) from++
       most = Math.max(most, to - from + 1)
     }
-    t.equal(most, limit, `limit ${limit}: ${admitted.length} of ${asked} admitted`)
+    t.equal(most, limit, `limit ${limit}: ${admitted.length} of ${sent} admitted`)
   }
 })
 

@@ -320,10 +320,10 @@ t.test('[6.1] an event is read up to its whole bound, however it was split', t =
   const data = Buffer.alloc(60_000, 'x')
   const stream = around('data: ', data, '\n\n')
   for (const chunkBytes of [1_000, 40_000, stream.length]) {
-    const told: number[] = []
-    const reader = new EventReader(one => told.push(one.length) < 0, { removes: false, bytesMax: 65_536 })
+    const lengths: number[] = []
+    const reader = new EventReader(one => lengths.push(one.length) < 0, { removes: false, bytesMax: 65_536 })
     for (let at = 0; at < stream.length; at += chunkBytes) reader.write(stream.subarray(at, at + chunkBytes))
-    t.strictSame(told, [60_000], `${chunkBytes}`)
+    t.strictSame(lengths, [60_000], `${chunkBytes}`)
   }
   t.end()
 })
@@ -360,25 +360,29 @@ function differing(a: Buffer, b: Buffer): number {
 }
 
 t.test('[6.1] a turn that a request blocked is reported, with its longest step', async t => {
-  const told: LongTurn[] = []
-  const turns = new EventLoopWatch(systemClock, turn => told.push(turn), 50)
+  const longTurns: LongTurn[] = []
+  const turns = new EventLoopWatch(systemClock, turn => longTurns.push(turn), 50)
   const ago = (ms: number): number => performance.now() - ms
   turns.took('req_a', 'body', ago(20))
   turns.took('req_a', 'request', ago(35))
   turns.took('req_b', 'request', ago(30))
   turns.took('req_c', 'answer', ago(0))
   await nextTurn()
-  t.match(told, [{ request: 'req_a', step: 'request' }], 'steps of one turn add up; those of another request do not')
+  t.match(
+    longTurns,
+    [{ request: 'req_a', step: 'request' }],
+    'steps of one turn add up; those of another request do not',
+  )
   turns.took('req_b', 'request', ago(30))
   await nextTurn()
-  t.equal(told.length, 1, 'another turn begins anew')
+  t.equal(longTurns.length, 1, 'another turn begins anew')
   const stopwatch = new Stopwatch(turns, 'req_d')
   stopwatch.run('body', () => {
     stopwatch.run('answer', () => burn(60))
   })
   await nextTurn()
-  t.match(told[1], { request: 'req_d', step: 'body' }, 'work inside of work is counted once')
-  t.ok((told[1]?.ms ?? 0) < 10_000)
+  t.match(longTurns[1], { request: 'req_d', step: 'body' }, 'work inside of work is counted once')
+  t.ok((longTurns[1]?.ms ?? 0) < 10_000)
 })
 
 function burn(ms: number): void {

@@ -319,13 +319,13 @@ t.test('[10] recipes lists all recipes and their needs, and prints the lines of 
     stdout: /^fal +fal-ai\/nano-banana-2 and 1 more +image\.generate image\.edit +FAL_URL FAL_KEY$/m,
   })
   t.match(list.stdout, /^gemini-image\/on-vertex /m)
-  const told = JSON.parse(json.stdout) as readonly { name: string }[]
+  const listed = JSON.parse(json.stdout) as readonly { name: string }[]
   t.strictSame(
-    told.map(({ name }) => name),
+    listed.map(({ name }) => name),
     recipes.map(({ name }) => name),
   )
   t.match(
-    told.find(({ name }) => name === 'fal'),
+    listed.find(({ name }) => name === 'fal'),
     {
       page: 'docs/recipes/fal.md',
       models: [{ name: 'fal-ai/nano-banana-2', operations: ['image.generate', 'image.edit'] }, {}],

@@ -53,12 +53,12 @@ t.test('outdated log rows are deleted some at a time; younger ones and all charg
 
   await t.test('[6.7] a clock jump delays deletions for an hour', async t => {
     const wall = { now, ticks: 0 }
-    const asked: number[] = []
+    const cutoffs: number[] = []
     const careful = new Retention({
       storage: {
         ...storage,
-        journal: { ...storage.journal, prune: async until => asked.push(until) - asked.length },
-        books: { lapse: async until => asked.push(until) - asked.length },
+        journal: { ...storage.journal, prune: async until => cutoffs.push(until) - cutoffs.length },
+        books: { lapse: async until => cutoffs.push(until) - cutoffs.length },
       },
       clock: { now: () => wall.now, tick: () => wall.ticks, ...systemTimers },
       log,
@@ -69,9 +69,9 @@ t.test('outdated log rows are deleted some at a time; younger ones and all charg
     const pass = async (jump: number): Promise<number> => {
       wall.now += 3_600_000 + jump
       wall.ticks += 3_600_000
-      asked.length = 0
+      cutoffs.length = 0
       await careful.run()
-      return asked.length
+      return cutoffs.length
     }
     t.equal(await pass(0), 2, 'reviews and the log')
     t.equal(await pass(400 * day), 0)
@@ -83,13 +83,13 @@ t.test('outdated log rows are deleted some at a time; younger ones and all charg
 
   await t.test('nothing is deleted while the storage is busy or cannot be written', async t => {
     let prunes = 0
-    const asked = Promise.withResolvers<void>()
+    const called = Promise.withResolvers<void>()
     const busy = new Retention({
       storage: {
         ...storage,
         journal: { ...storage.journal, prune: async () => prunes++ },
         waiting() {
-          asked.resolve()
+          called.resolve()
           return { changes: 100, rows: 0, charges: 0 }
         },
       },
@@ -99,7 +99,7 @@ t.test('outdated log rows are deleted some at a time; younger ones and all charg
       reviewMs: () => undefined,
     })
     const running = busy.run()
-    await asked.promise
+    await called.promise
     await busy.close()
     await running
     t.equal(prunes, 0)

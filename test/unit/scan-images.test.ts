@@ -140,10 +140,10 @@ const refused: readonly (readonly [string, string, string])[] = [
 for (const [name, text, shape] of refused)
   t.test(`an answer is altered, with the reason: ${name}`, async t => {
     for (const step of stepsOf(text)) {
-      const told = leaveOut(new ImageScanner(), inPieces(text, step))
-      t.equal(told.shape, shape, `${step} bytes at once`)
+      const result = leaveOut(new ImageScanner(), inPieces(text, step))
+      t.equal(result.shape, shape, `${step} bytes at once`)
       // If an image was found, everything else passes: nothing is charged and withheld.
-      t.equal(told.isRefused, told.images === 0, `${step} bytes at once`)
+      t.equal(result.isRefused, result.images === 0, `${step} bytes at once`)
     }
   })
 
@@ -261,16 +261,16 @@ t.test(
 
 t.test('an image after its link is found as soon as its size is known', async t => {
   const long = picture(100, 30_000)
-  const told = follow([
+  const results = follow([
     '{"data":[{"url":"https://x"',
     `,"b64_json":"${long.slice(0, 2_000)}`,
     `${long.slice(2_000)}"}]}`,
   ])
   t.same(
-    told.map(([, ...widths]) => widths),
+    results.map(([, ...widths]) => widths),
     [[], [100], []],
   )
-  t.equal(told.map(([out]) => out).join(''), `{"data":[{"url":"https://x","b64_json":"${long}"}]}`)
+  t.equal(results.map(([out]) => out).join(''), `{"data":[{"url":"https://x","b64_json":"${long}"}]}`)
 })
 
 t.test('a link next to its image waits for its own end, and its element is not counted again', async t => {
@@ -288,19 +288,19 @@ t.test('a link counts by itself if the image has not arrived within 64 KiB', asy
   const head = '{"data":[{"url":"'
   const link = 'https://x","revised_prompt":"'
   const words = 'ab '.repeat(30_000).slice(0, linkBytesMax - link.length)
-  const told = follow([head + link, words, 'c', `","b64_json":"${png}"}]}`])
+  const results = follow([head + link, words, 'c', `","b64_json":"${png}"}]}`])
   t.same(
-    told.map(([, ...widths]) => widths),
+    results.map(([, ...widths]) => widths),
     [[], [], [null], []],
   )
   t.equal(
-    told
+    results
       .slice(0, 2)
       .map(([out]) => out)
       .join(''),
     '',
   )
-  t.equal(told.map(([out]) => out).join(''), `${head}${link}${words}c","b64_json":"${png}"}]}`)
+  t.equal(results.map(([out]) => out).join(''), `${head}${link}${words}c","b64_json":"${png}"}]}`)
 })
 
 t.test('a text next to an image waits until it is verified', async t => {

@@ -63,9 +63,9 @@ t.test('a text is accepted exactly if JSON.parse reads it as an object', async t
   }
   for (const [name, text] of jsonTexts)
     for (const body of [text, Buffer.concat([Buffer.from('{"a":'), text, Buffer.from('}')])]) {
-      const told = read(body)
-      const refusedAsJson = typeof told === 'string' && told.includes('not a valid JSON object')
-      if (refusedAsJson === isObject(body)) t.equal(told, isObject(body), name)
+      const result = read(body)
+      const refusedAsJson = typeof result === 'string' && result.includes('not a valid JSON object')
+      if (refusedAsJson === isObject(body)) t.equal(result, isObject(body), name)
     }
 })
 
@@ -107,9 +107,9 @@ const faults: readonly (readonly [text: string, why: string, at: number])[] = [
 for (const [text, why, at] of faults)
   t.test(`reports the error and its position: ${JSON.stringify(text)}`, async t => {
     for (const sliceBytes of [1, 2, 3, 7, 90]) {
-      const told = read(text, sliceBytes)
-      t.match(told, why, `in slices of ${sliceBytes}`)
-      t.match(told, new RegExp(`\\b${at}\\b`), `in slices of ${sliceBytes}`)
+      const result = read(text, sliceBytes)
+      t.match(result, why, `in slices of ${sliceBytes}`)
+      t.match(result, new RegExp(`\\b${at}\\b`), `in slices of ${sliceBytes}`)
     }
   })
 

@@ -46,11 +46,12 @@ for (const [kind, draw] of kinds)
         log.resetMs(now) !== (newest === undefined ? 0 : newest.stamp + minute - now)
       )
         t.fail(`step ${i}: ${log.length} of ${log.used}, not ${model.length} of ${sumAt(now)}`)
-      const asked = draw(random)
-      const limit = asked + Math.floor(random() * sumAt(now) * 1.2)
-      const wait = log.waitMs(limit, asked, now)
-      const isSoonest = sumAt(now + wait) + asked <= limit && (wait === 0 || sumAt(now + wait - 1) + asked > limit)
-      if (!Number.isInteger(wait) || !isSoonest) t.fail(`step ${i}: ${wait} ms for ${asked} of ${limit}`)
+      const requested = draw(random)
+      const limit = requested + Math.floor(random() * sumAt(now) * 1.2)
+      const wait = log.waitMs(limit, requested, now)
+      const isSoonest =
+        sumAt(now + wait) + requested <= limit && (wait === 0 || sumAt(now + wait - 1) + requested > limit)
+      if (!Number.isInteger(wait) || !isSoonest) t.fail(`step ${i}: ${wait} ms for ${requested} of ${limit}`)
     }
   })
 

@@ -85,7 +85,7 @@ t.test('a path that cannot hold a database: exit 1, one line', async t => {
   const { folder, run } = await makePlace(t)
   await writeFile(join(folder, 'file'), 'not a database '.repeat(400))
   await mkdir(join(folder, 'folder'))
-  for (const [storage, told] of [
+  for (const [storage, expected] of [
     ['sqlite:folder', /folder: it is a folder; name a file in it, /],
     ['sqlite:file/tollgate.db', /file\/tollgate\.db: a part of its path is a file; /],
     ['sqlite:file', /file: it is a file of something else; leave that one where it is, /],
@@ -93,7 +93,7 @@ t.test('a path that cannot hold a database: exit 1, one line', async t => {
     const { code, stderr } = await run({ env: { TOLLGATE_STORAGE: storage } })
     const name = caseName({ storage })
     t.equal(code, 1, name)
-    t.match(stderr, told, name)
+    t.match(stderr, expected, name)
     t.match(stderr, another, name)
     t.equal(stderr.trim().split('\n').length, 1, name)
   }
@@ -144,7 +144,7 @@ t.test('an unavailable address: exit 1, the setting and its variable in one line
   t.teardown(() => void taken.close())
   const busy = `127.0.0.1:${(taken.address() as AddressInfo).port}`
   const mayNotBind = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8')) > 80
-  for (const [env, told] of [
+  for (const [env, expected] of [
     [
       { TOLLGATE_LISTEN: busy },
       `${busy} is in use by another program: stop that program, or choose another address for server.listen in the configuration (the shipped one reads TOLLGATE_LISTEN).\n`,
@@ -170,7 +170,7 @@ t.test('an unavailable address: exit 1, the setting and its variable in one line
     t.equal(code, 1, caseName(env))
     const words = stderr.split('\n').filter(line => line !== '' && !line.startsWith('{'))
     t.equal(words.length, 1, `${caseName(env)}: ${stderr}`)
-    t.match(stderr, told, caseName(env))
+    t.match(stderr, expected, caseName(env))
   }
 })
 
@@ -202,14 +202,14 @@ t.test('a clone without packages, or without a console, names the command that a
   })
   t.teardown(() => child.kill('SIGKILL'))
   const ended = once(child, 'close')
-  let said = ''
+  let output = ''
   // Reads until the end: closing the pipe would end the gateway.
   for await (const chunk of child.stderr.setEncoding('utf8')) {
-    said += String(chunk)
+    output += String(chunk)
     // Signals only once: a second signal would end the process immediately.
-    if (!child.killed && /^console /m.test(said) && /first API key/.test(said)) child.kill('SIGTERM')
+    if (!child.killed && /^console /m.test(output) && /first API key/.test(output)) child.kill('SIGTERM')
   }
-  t.match(said, /^console +not built, .*; run `npm ci` without --omit=dev to build them\. Everything else works$/m)
-  t.notMatch(said, /setup/, 'and no link is made that leads nowhere')
+  t.match(output, /^console +not built, .*; run `npm ci` without --omit=dev to build them\. Everything else works$/m)
+  t.notMatch(output, /setup/, 'and no link is made that leads nowhere')
   t.strictSame(await ended, [0, null])
 })

@@ -27,7 +27,7 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
       made.some(one => (one.refundedAt ?? 0) > Date.UTC(2026, 10) && one.at < Date.UTC(2026, 10)),
   )
 
-  const asked = ['2026-09', '2026-10', '2026-11'].flatMap(month =>
+  const periods = ['2026-09', '2026-10', '2026-11'].flatMap(month =>
     ['UTC', 'Pacific/Auckland'].map(zone => [month, zone] as const),
   )
   const command = (month: string, ...more: readonly string[]) => [
@@ -40,25 +40,25 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
   ]
   const ran = await runMany(
     { folder },
-    asked.map(([month, zone]) => command(month, '--zone', zone, '--format', 'json')),
+    periods.map(([month, zone]) => command(month, '--zone', zone, '--format', 'json')),
   )
   let differ = 0
-  for (const [i, [month, zone]] of asked.entries()) {
+  for (const [i, [month, zone]] of periods.entries()) {
     const { from, until } = readMonth(month, zone) as { from: number; until: number }
-    const told = JSON.parse(ran[i]?.stdout ?? '') as {
+    const statement = JSON.parse(ran[i]?.stdout ?? '') as {
       reconciled: boolean
       totals: readonly ReturnType<typeof showStatementTotal>[]
       accounts: readonly Account[]
     }
     const question = { since: from, until, bars: [from], by: null, where: {} }
     for (const { currency, ...costs } of (await storage.journal.costs(question)).rows) {
-      const total = told.totals.find(one => one.currency === currency)
+      const total = statement.totals.find(one => one.currency === currency)
       t.equal(total && micros(total.costs), costs.amount - costs.refunded, caseName({ month, zone, currency }))
       if (total && micros(total.costs) !== micros(total.net)) differ++
     }
-    for (const total of told.totals) {
+    for (const total of statement.totals) {
       const of = (name: 'opening' | 'charged' | 'refunded' | 'closing' | 'refunded_earlier' | 'refunded_later') =>
-        told.accounts.reduce((all, one) => all + (one.currency === total.currency ? micros(one[name]) : 0), 0)
+        statement.accounts.reduce((all, one) => all + (one.currency === total.currency ? micros(one[name]) : 0), 0)
       for (const name of ['opening', 'charged', 'refunded', 'closing', 'refunded_earlier', 'refunded_later'] as const)
         t.equal(micros(total[name]), of(name), caseName({ month, zone, currency: total.currency, name }))
       t.equal(
@@ -68,7 +68,7 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
       )
     }
     t.equal(ran[i]?.code, 0, caseName({ i, month, zone }))
-    t.ok(told.reconciled, caseName({ i, month, zone }))
+    t.ok(statement.reconciled, caseName({ i, month, zone }))
     const within = (at: number | undefined): boolean => at !== undefined && at >= from && at < until
     t.match(
       ran[i]?.stderr,
@@ -76,14 +76,14 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
       caseName({ i, month, zone }),
     )
     const names = new Set(made.filter(one => one.at < until).map(one => `${one.user}\n${one.group}\n${one.currency}`))
-    t.ok(told.accounts.length <= names.size, caseName({ i, month, zone }))
+    t.ok(statement.accounts.length <= names.size, caseName({ i, month, zone }))
     for (const name of names) {
       const own = made.filter(one => `${one.user}\n${one.group}\n${one.currency}` === name)
       const before = own.filter(one => one.at < from)
       const opening = sum(before) - sum(before.filter(one => (one.refundedAt ?? Infinity) < from))
       const charged = sum(own.filter(one => within(one.at)))
       const refunded = sum(own.filter(one => within(one.refundedAt)))
-      const account = told.accounts.find(one => `${one.user}\n${one.group}\n${one.currency}` === name)
+      const account = statement.accounts.find(one => `${one.user}\n${one.group}\n${one.currency}` === name)
       if (opening + charged + refunded === 0) continue
       const found = account && [account.opening, account.charged, account.refunded, account.closing].map(micros)
       t.strictSame(found, [opening, charged, refunded, opening + charged - refunded], caseName({ month, zone, name }))
@@ -168,7 +168,7 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
     const { from, until } = readMonth('2026-11', 'UTC') as { from: number; until: number }
     const within = (at: number | undefined): boolean => at !== undefined && at >= from && at < until
     for (const [i, of] of cases.entries()) {
-      const told = JSON.parse(ran[i]?.stdout ?? '') as {
+      const statement = JSON.parse(ran[i]?.stdout ?? '') as {
         reconciled: boolean
         tag: string | null
         end_user: string | null
@@ -178,7 +178,7 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
       }
       const { tag, endUser, user }: { tag?: string; endUser?: string; user?: string } = of
       const at = caseName(of)
-      t.match(told, { reconciled: true, tag: tag ?? null, end_user: endUser ?? null, balances: [] }, at)
+      t.match(statement, { reconciled: true, tag: tag ?? null, end_user: endUser ?? null, balances: [] }, at)
       const own = made.filter(
         one =>
           (tag ?? one.tag) === one.tag && (endUser ?? one.endUser) === one.endUser && (user ?? one.user) === one.user,
@@ -190,7 +190,7 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
         const opening = sum(before) - sum(before.filter(one => (one.refundedAt ?? Infinity) < from))
         const charged = sum(all.filter(one => within(one.at)))
         const refunded = sum(all.filter(one => within(one.refundedAt)))
-        const accounts = told.accounts.filter(one => one.currency === currency)
+        const accounts = statement.accounts.filter(one => one.currency === currency)
         const add = (amount: (one: Account) => number) => accounts.reduce((total, one) => total + amount(one), 0)
         t.strictSame(
           [add(one => micros(one.opening)), add(one => micros(one.charged)), add(one => micros(one.refunded))],
@@ -210,7 +210,7 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
         }
         const costs = await storage.journal.costs({ since: from, until, bars: [from], by: null, where })
         const row = costs.rows.find(one => one.currency === currency)
-        const total = told.totals.find(one => one.currency === currency)
+        const total = statement.totals.find(one => one.currency === currency)
         t.equal(
           total ? micros(total.costs) : 0,
           row ? row.amount - row.refunded : 0,

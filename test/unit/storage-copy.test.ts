@@ -195,10 +195,10 @@ t.test(`everything is copied between SQLite and PostgreSQL and back (seed ${seed
     { called: 'hana', held: 0, spent: { total: 70, day: 0, '7d': 70 } },
   ]
   t.match(await endUsersOf(source.url, source.at), spent)
-  const told: string[] = []
+  const progress: string[] = []
   let tables: readonly { readonly table: string; readonly rows: number; readonly digest: string }[] | undefined
   for (const [from, to] of ways) {
-    const copied = await copyStorage({ from, to, onProgress: text => told.push(text) })
+    const copied = await copyStorage({ from, to, onProgress: text => progress.push(text) })
     t.strictSame(copied.audit.problems, [], caseName({ from, to }))
     t.ok(copied.audit.charges > 100 && copied.audit.left > 0, caseName({ from, to }))
     t.ok(copied.sums.charged > 0 && copied.sums.refunded > 0, caseName({ from, to }))
@@ -239,8 +239,8 @@ t.test(`everything is copied between SQLite and PostgreSQL and back (seed ${seed
     ],
     'all other tables had rows to copy',
   )
-  t.ok(told.some(text => /^[\d,]+ of [\d,]+ rows copied \(segment\)$/.test(text)))
-  t.ok(told.includes('verifying the ledger of the copy'))
+  t.ok(progress.some(text => /^[\d,]+ of [\d,]+ rows copied \(segment\)$/.test(text)))
+  t.ok(progress.includes('verifying the ledger of the copy'))
   t.strictSame(
     readdirSync(folder).filter(name => name.includes('copying')),
     [],
@@ -449,8 +449,8 @@ t.test('the command copies the configured storage, and reports how it was verifi
     'json',
   )
   t.equal(back.code, 0, back.stderr)
-  const told = JSON.parse(back.stdout) as { readonly tables: readonly { readonly digest: string }[] }
-  t.ok(told.tables.every(({ digest }) => /^[0-9a-f]{64}$/.test(digest)))
+  const report = JSON.parse(back.stdout) as { readonly tables: readonly { readonly digest: string }[] }
+  t.ok(report.tables.every(({ digest }) => /^[0-9a-f]{64}$/.test(digest)))
   t.notMatch(back.stdout, /a-password/)
   t.equal((await runCli({ folder, storage: source.url }, 'storage', 'copy')).code, 2)
 })

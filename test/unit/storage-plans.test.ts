@@ -17,9 +17,9 @@ import { caseName } from '../harness/case-name.ts'
 const db = new DatabaseSync(':memory:')
 for (const statement of migrations.flat()) db.exec(statement)
 const prepare = db.prepare.bind(db)
-let asked = ''
+let lastSql = ''
 db.prepare = sql => {
-  asked = sql
+  lastSql = sql
   return prepare(sql)
 }
 const lists = openKysely<Tables>(db)
@@ -104,7 +104,7 @@ function bodyOf(id: string) {
 t.test('a page of keys walks them in order, however many there are', async t => {
   for (const filter of [{}, { user: 'x' }, { before: 'x' }]) {
     await listKeys(lists, { limit: 20, ...filter })
-    t.notMatch(planOf(asked), /TEMP B-TREE/, caseName({ filter }))
+    t.notMatch(planOf(lastSql), /TEMP B-TREE/, caseName({ filter }))
   }
 })
 

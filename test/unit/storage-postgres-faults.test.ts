@@ -91,8 +91,8 @@ async function agrees(t: Test, storage: Storage, acknowledged: readonly string[]
 await t.test(
   'a server that crashes under load: only 503, then it recovers by itself, and the books agree [D6]',
   async t => {
-    const said: string[] = []
-    const note = (...words: unknown[]): void => void said.push(inspect(words, { depth: 9 }))
+    const logged: string[] = []
+    const note = (...words: unknown[]): void => void logged.push(inspect(words, { depth: 9 }))
     const { storage, key, readKey } = await start(t, { debug: note, info: note, warn: note, error: note })
     const work = load(storage, key)
     for (let round = 0; round < 3; round++) {
@@ -109,8 +109,8 @@ await t.test(
     t.same(new Set(work.errors.map(error => (error as { code?: string }).code)), new Set(['storage_unavailable']))
     await agrees(t, storage, work.acknowledged)
     t.match(await readKey(), { held: 0 })
-    t.match(said.join('\n'), /the storage cannot be written.*the storage can be written again/s)
-    t.notMatch(said.join('\n'), /a-password/)
+    t.match(logged.join('\n'), /the storage cannot be written.*the storage can be written again/s)
+    t.notMatch(logged.join('\n'), /a-password/)
   },
 )
 
@@ -352,8 +352,8 @@ await t.test('a database of a newer version is refused, with its address but wit
 await t.test('a missing database is reported at the start, without the password', async t => {
   const url = await postgres.createDatabase()
   const none = url.replace(/test\d+$/, 'none')
-  const told = { code: 'storage_unavailable', message: /^(?!.*a-password).*\/none: there is no such database/ }
-  await t.rejects(open(none), told)
+  const failure = { code: 'storage_unavailable', message: /^(?!.*a-password).*\/none: there is no such database/ }
+  await t.rejects(open(none), failure)
   const nowhere = open(url.replace(/:\d+\//, ':1/'))
   await t.rejects(nowhere, {
     code: 'storage_unavailable',

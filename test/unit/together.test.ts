@@ -49,5 +49,6 @@ t.test('a file that fails, or leaves its process changed, is reported by name, a
     ['not ok: fails', 'ok: changes', 'not ok: changes leaves its process changed', 'not ok: throws', 'ok: passes'],
     ran.said,
   )
-  for (const said of ['what fails', 'thrown at once', '    ok 1 - of a helper']) t.match(ran.said, said, said)
+  for (const expected of ['what fails', 'thrown at once', '    ok 1 - of a helper'])
+    t.match(ran.said, expected, expected)
 })

@@ -81,7 +81,7 @@ function ended(some: Partial<Ended>): Ended {
   return { rule, facet, outcome: whole, body, ...nothing, ...some }
 }
 
-function told(rated: ReturnType<typeof rateRequest>): string[] {
+function describeLines(rated: ReturnType<typeof rateRequest>): string[] {
   return rated.lines.map(({ tier, quantity, price, flags, source }) =>
     [tier, quantity, price, source, ...flags].join(' '),
   )
@@ -147,10 +147,14 @@ t.test('an amount too large for doubles is as exact as a small one', t => {
 
 t.test('cached input is an item of its own, at its own price or that of the input', t => {
   const usage = used({ input: 100, cached_input: 40, output: 10 })
-  t.same(told(rateRequest(ended({ usage }))), ['input 60 30 output', 'cached_input 40 2 output', 'output 10 15 output'])
+  t.same(describeLines(rateRequest(ended({ usage }))), [
+    'input 60 30 output',
+    'cached_input 40 2 output',
+    'output 10 15 output',
+  ])
   const plain = { ...rule, prices: rule.prices.filter(row => row.unit !== 'cached_input') }
   t.same(
-    told(rateRequest(ended({ usage, rule: plain }))),
+    describeLines(rateRequest(ended({ usage, rule: plain }))),
     ['input 60 30 output', 'cached_input 40 20 output', 'output 10 15 output'],
     'a count without a price of its own costs what its parent costs',
   )
@@ -159,10 +163,13 @@ t.test('cached input is an item of its own, at its own price or that of the inpu
 
 t.test('[6.3] a whole answer without usage is charged by a marked estimate', t => {
   const rated = rateRequest(ended({ byLength: 20 }))
-  t.same(told(rated), ['input 7 4 default usage_missing estimated', 'output 20 30 default usage_missing estimated'])
+  t.same(describeLines(rated), [
+    'input 7 4 default usage_missing estimated',
+    'output 20 30 default usage_missing estimated',
+  ])
   t.match(rated, { missing: ['input', 'output'], reason: 'usage_missing' })
   const half = rateRequest(ended({ usage: used({ input: 10 }), byLength: 20 }))
-  t.same(told(half), ['input 10 5 output usage_missing', 'output 20 30 default usage_missing estimated'])
+  t.same(describeLines(half), ['input 10 5 output usage_missing', 'output 20 30 default usage_missing estimated'])
   t.same(half.missing, ['output'])
   t.end()
 })
@@ -170,14 +177,16 @@ t.test('[6.3] a whole answer without usage is charged by a marked estimate', t =
 t.test('[6.3] units other than tokens are estimated by the request', t => {
   const form = { kind: 'form', parts: [file(48_000)], encode: neverSent, discard: () => undefined } as const
   const prices = [{ unit: 'second', price: 100, per: 1, at: 'x:1' }]
-  t.same(told(rateRequest(ended({ rule: { ...rule, prices }, body: form }))), [
+  t.same(describeLines(rateRequest(ended({ rule: { ...rule, prices }, body: form }))), [
     'second 3 300 default usage_missing estimated',
   ])
   const documents = Array.from({ length: 101 }, () => 'a')
   const ranked = { body: jsonBody({ documents }), rule: { ...rule, prices: [{ ...prices[0], unit: 'search_unit' }] } }
-  t.same(told(rateRequest(ended(ranked as Partial<Ended>))), ['search_unit 2 200 default usage_missing estimated'])
+  t.same(describeLines(rateRequest(ended(ranked as Partial<Ended>))), [
+    'search_unit 2 200 default usage_missing estimated',
+  ])
   const sound = { body: form, byLength: 1500 }
-  t.same(told(rateRequest(ended(sound))), [
+  t.same(describeLines(rateRequest(ended(sound))), [
     'input 1500 750 default usage_missing estimated',
     'output 1500 2250 default usage_missing estimated',
   ])
@@ -251,9 +260,9 @@ t.test('[6.3] an answer of a family that refuses waits for its end, up to 8 MiB'
 
 t.test('a price per request is charged for every whole answer, even if nothing else is known', t => {
   const prices = [{ unit: 'request', price: 2_000, per: 1, at: 'x:1' }]
-  t.same(told(rateRequest(ended({ rule: { ...rule, prices } }))), ['request 1 2000 request'])
+  t.same(describeLines(rateRequest(ended({ rule: { ...rule, prices } }))), ['request 1 2000 request'])
   const both = { ...rule, prices: [...rule.prices, ...prices] }
-  t.same(told(rateRequest(ended({ rule: both, byLength: 4 }))), [
+  t.same(describeLines(rateRequest(ended({ rule: both, byLength: 4 }))), [
     'input 7 4 default usage_missing estimated',
     'output 4 6 default usage_missing estimated',
     'request 1 2000 request usage_missing',
@@ -268,25 +277,28 @@ t.test('characters are those of the field that the family names; an emoji is one
   t.equal(countCharacters(body, undefined), null)
   const prices = [{ unit: 'character', price: 15_000_000, per: 1_000_000, at: 'x:1' }]
   const speech = { rule: { ...rule, prices }, facet: { ...facet, count_characters_of: 'input' }, body }
-  t.same(told(rateRequest(ended(speech))), ['character 5 75 request'])
+  t.same(describeLines(rateRequest(ended(speech))), ['character 5 75 request'])
   t.end()
 })
 
 t.test('the uncounted part of an answer that the client cut is estimated and marked', t => {
   const cut = rateRequest(ended({ outcome: left, uncounted: 50 }))
-  t.same(told(cut), ['input 7 4 default estimated', 'output 50 75 default estimated'])
+  t.same(describeLines(cut), ['input 7 4 default estimated', 'output 50 75 default estimated'])
   const reported = used({ input: 25, output: 1 })
   const begun = rateRequest(ended({ outcome: left, usage: reported, uncounted: 50 }))
-  t.same(told(begun), ['input 25 13 output', 'output 51 76 default estimated'])
+  t.same(describeLines(begun), ['input 25 13 output', 'output 51 76 default estimated'])
   const counted = rateRequest(ended({ outcome: left, usage: used({ input: 25, output: 8 }) }))
-  t.same(told(counted), ['input 25 13 output', 'output 8 12 output'])
+  t.same(describeLines(counted), ['input 25 13 output', 'output 8 12 output'])
   t.end()
 })
 
 t.test('an answer that the upstream cut or failed is charged only as reported', t => {
   const usage = used({ input: 25, output: 1 })
   const cut: Outcome = { kind: 'cut', by: 'upstream', status: 200, reach: 'truncated' }
-  t.same(told(rateRequest(ended({ outcome: cut, usage, uncounted: 50 }))), ['input 25 13 output', 'output 1 1 output'])
+  t.same(describeLines(rateRequest(ended({ outcome: cut, usage, uncounted: 50 }))), [
+    'input 25 13 output',
+    'output 1 1 output',
+  ])
   t.match(rateRequest(ended({ outcome: cut, uncounted: 50 })), { lines: [], reason: 'upstream_cut' })
   t.match(rateRequest(ended({ failed: true, uncounted: 50 })), { lines: [], reason: 'upstream_failed' })
   t.end()
@@ -662,21 +674,22 @@ t.test('[6.3] a charge that cannot go to review is settled by its items, or post
     ['the review finds nothing to end', { review: async () => false }, true, 'line line settle'],
   ]
   for (const [name, faults, held, expected] of rows) {
-    const asked: string[] = []
-    const told = (what: string) => {
-      asked.push(what)
+    const calls: string[] = []
+    const record = (what: string) => {
+      calls.push(what)
       return yes()
     }
     const ledger = {
-      hold: async () => (await told('hold'), { kind: 'held' }),
-      line: (_id: string, _line: ChargeItem, upstream?: string) => told(upstream === 'beta' ? 'line' : 'line of whom?'),
-      review: () => told('review'),
-      settle: () => told('settle'),
-      post: () => void asked.push('post'),
+      hold: async () => (await record('hold'), { kind: 'held' }),
+      line: (_id: string, _line: ChargeItem, upstream?: string) =>
+        record(upstream === 'beta' ? 'line' : 'line of whom?'),
+      review: () => record('review'),
+      settle: () => record('settle'),
+      post: () => void calls.push('post'),
       ...faults,
     } as unknown as Ledger
     const doubted = { facts, lines, reason: 'usage_missing', delivery: 'confirmed', held } as const
     await reviewCharge({ ledger, log: new KeptLog() }, doubted)
-    t.equal(asked.join(' '), expected, name)
+    t.equal(calls.join(' '), expected, name)
   }
 })

@@ -113,15 +113,15 @@ function budgetOf(bytes: number) {
 
 /** An upstream that answers polls in turn, in pieces as a connection delivers them. */
 function polled(...answers: readonly string[]): { readonly asker: UpstreamClient; readonly asked: () => number } {
-  let asked = 0
+  let calls = 0
   const ask = (): Promise<UpstreamResponse> => {
-    const text = answers[Math.min(asked++, answers.length - 1)] as string
+    const text = answers[Math.min(calls++, answers.length - 1)] as string
     const body = (async function* () {
       for (let at = 0; at < text.length; at += 65_536) yield Buffer.from(text.slice(at, at + 65_536))
     })()
     return Promise.resolve({ status: 200, headers: { 'content-type': 'application/json' }, body })
   }
-  return { asker: { ask, sleep: () => Promise.resolve() } as unknown as UpstreamClient, asked: () => asked }
+  return { asker: { ask, sleep: () => Promise.resolve() } as unknown as UpstreamClient, asked: () => calls }
 }
 
 async function textOf(heard: UpstreamResponse): Promise<string> {

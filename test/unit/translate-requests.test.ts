@@ -9,9 +9,9 @@ const random = { bytes: (size: number) => Buffer.alloc(size) }
 /** The request to the vendor for a client's body. */
 function shape(section: object, body: object | string): { readonly value: unknown; readonly text: string } {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  const asked = { model: 'm', n: 1, requestedSize: undefined }
+  const request = { model: 'm', n: 1, requestedSize: undefined }
   const json: Body = { kind: 'json', json: scanObject(Buffer.from(text)) }
-  const shaped = shapeRequest(section as Section, { body: json, ...asked }, random)
+  const shaped = shapeRequest(section as Section, { body: json, ...request }, random)
   if (shaped.body.kind !== 'composed') throw new Error('nothing was composed')
   return { value: shaped.value, text: (shaped.body.whole ?? Buffer.alloc(0)).toString() }
 }

@@ -62,13 +62,13 @@ t.test('[9.3] an answer is read the same however its bytes are split', async t =
   }
   for (const [what, [bytes, body, after = 'stay', method = 'POST']] of Object.entries(answers))
     for (const pieces of [bytes.length, 1, 7]) {
-      const asked = await read(t, bytes, { pieces, after, question: { method } })
+      const answer = await read(t, bytes, { pieces, after, question: { method } })
       const at = `${what}, ${pieces} bytes at a time`
-      t.equal(asked.error, undefined, at)
-      t.equal(asked.body.toString('latin1'), body, at)
+      t.equal(answer.error, undefined, at)
+      t.equal(answer.body.toString('latin1'), body, at)
       t.strictSame(
-        asked.told.filter(one => one !== 'data'),
-        ['start', ...asked.interim.map(({ status }) => String(status)), String(asked.head?.status), 'end'],
+        answer.told.filter(one => one !== 'data'),
+        ['start', ...answer.interim.map(({ status }) => String(status)), String(answer.head?.status), 'end'],
         at,
       )
     }
@@ -196,20 +196,20 @@ t.test('[9.3] an answer that breaks off is incomplete, and what came before is r
   }
   for (const [what, [bytes, body]] of Object.entries(cut))
     for (const after of ['end', 'reset'] as const) {
-      const asked = await read(t, bytes, { after })
-      t.ok(asked.error, `${what}, ${after}`)
-      if (after === 'end') t.ok(asked.error instanceof ConnectionClosed, caseName({ what, after }))
+      const answer = await read(t, bytes, { after })
+      t.ok(answer.error, `${what}, ${after}`)
+      if (after === 'end') t.ok(answer.error instanceof ConnectionClosed, caseName({ what, after }))
       // A reset may overtake the data sent before it.
-      if (after === 'end') t.equal(asked.body.toString(), body, caseName({ what, after }))
+      if (after === 'end') t.equal(answer.body.toString(), body, caseName({ what, after }))
     }
   const reset = await read(t, `${ok}\r\nhello`, { after: 'reset' })
   t.match(reset.error, { code: 'ECONNRESET' }, 'nor is one without a length, when the connection is reset')
 })
 
 t.test('[9.3] contents before a broken chunk in the same read are reported', async t => {
-  const asked = await read(t, `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5\r\nworldX`)
-  t.ok(asked.error instanceof WireFault)
-  t.equal(asked.body.toString(), 'helloworld')
+  const answer = await read(t, `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5\r\nworldX`)
+  t.ok(answer.error instanceof WireFault)
+  t.equal(answer.body.toString(), 'helloworld')
 })
 
 t.test('[9.3] reported bytes stay unchanged while others are reported', async t => {
@@ -222,8 +222,8 @@ t.test('[9.3] reported bytes stay unchanged while others are reported', async t 
     const frames = Array.from({ length: 30 }, () => `2710\r\n${mine.repeat(10_000)}\r\n`).join('')
     void writePieces(socket, Buffer.from(ok + head + (mine === 'a' ? body : `${frames}0\r\n\r\n`)), 7_777)
   })
-  const asked = Array.from({ length: 8 }, (_, i) => ask({ headers: ['x-letter', letter(i)] }))
-  for (const [i, one] of asked.entries()) {
+  const requests = Array.from({ length: 8 }, (_, i) => ask({ headers: ['x-letter', letter(i)] }))
+  for (const [i, one] of requests.entries()) {
     const { body, error } = await one.over.promise
     t.equal(error, undefined, caseName({ i }))
     t.ok(body.equals(Buffer.alloc(size, letter(i))), caseName({ i }))
@@ -245,14 +245,14 @@ t.test('[9.3] a large answer arrives in large pieces, and chunks received togeth
         else socket.end(big)
       })
     })
-    const asked = await openClient(t, server).answer()
-    t.equal(asked.error, undefined, coding)
-    t.ok(asked.body.equals(big), coding)
-    t.ok(asked.chunks.length < size / 16_384, `${coding}: ${asked.chunks.length} pieces`)
+    const answer = await openClient(t, server).answer()
+    t.equal(answer.error, undefined, coding)
+    t.ok(answer.body.equals(big), coding)
+    t.ok(answer.chunks.length < size / 16_384, `${coding}: ${answer.chunks.length} pieces`)
     // Memory is twice the size of the last read, framing included: 7 bytes per 1,000.
     const read = coding === 'chunked' ? 1.01 : 1
     t.ok(
-      asked.chunks.every(chunk => chunk.buffer.byteLength <= Math.max(65_536, chunk.length * 2 * read)),
+      answer.chunks.every(chunk => chunk.buffer.byteLength <= Math.max(65_536, chunk.length * 2 * read)),
       `${coding}: none keeps more than twice its memory`,
     )
   }
@@ -266,15 +266,15 @@ t.test(
       for (const pieces of [bytes.length, 1]) {
         const { ask, sockets } = await startClient(t, socket => void writePieces(socket, Buffer.from(bytes), pieces))
         const giveUp = ({ connection }: Asked): void => connection?.abort()
-        const asked = ask({
+        const request = ask({
           ...(at === 'head' && { onHead: giveUp }),
           ...(at === 'data' && { onData: giveUp }),
         })
-        await asked.started.promise
-        if (at === 'start') giveUp(asked)
+        await request.started.promise
+        if (at === 'start') giveUp(request)
         await until(() => sockets[0]?.readableEnded === true || sockets[0]?.destroyed === true, `${at}: its end`)
-        const told = { start: ['start'], head: ['start', '200'], data: ['start', '200', 'data'] }[at]
-        t.strictSame(asked.told, told, caseName({ at, pieces }))
+        const expected = { start: ['start'], head: ['start', '200'], data: ['start', '200', 'data'] }[at]
+        t.strictSame(request.told, expected, caseName({ at, pieces }))
       }
   },
 )
@@ -292,17 +292,17 @@ t.test('[9.3] while the answer is not read its upstream is not read, and all of 
     }
     more()
   })
-  const asked = ask({ onHead: ({ connection }) => connection?.pause() })
-  await asked.headed.promise
+  const request = ask({ onHead: ({ connection }) => connection?.pause() })
+  await request.headed.promise
   let last = -1
   // The body is done once the upload makes no progress for a hundred turns.
   for (let quiet = 0; quiet < 100; quiet = last === taken ? quiet + 1 : 0) {
     last = taken
     await new Promise(resolve => setImmediate(resolve))
   }
-  t.ok(asked.body.length <= 262_144, `${asked.body.length} bytes while it stands`)
+  t.ok(request.body.length <= 262_144, `${request.body.length} bytes while it stands`)
   t.ok(taken < size, `${taken} of ${size} bytes are with the system`)
-  asked.connection?.resume()
-  const { body } = await asked.over.promise
+  request.connection?.resume()
+  const { body } = await request.over.promise
   t.equal(body.length, size)
 })

@@ -53,11 +53,11 @@ t.test('[9.3] the last used connection is used first, and carries one request at
   }
   for (const one of three) t.equal((await one.over.promise).error, undefined, 'answered')
   for (let i = 0; i < 5; i++) {
-    const asked = client.ask()
+    const request = client.ask()
     await until(() => client.waiting.length > 0, 'the next')
     t.ok(client.waiting[0] === used[2], caseName({ i }))
     await client.next()
-    await asked.over.promise
+    await request.over.promise
     await turns()
   }
   t.equal(client.sockets.length, 3)
@@ -66,9 +66,9 @@ t.test('[9.3] the last used connection is used first, and carries one request at
 t.test('[9.3] requests beyond the maximum of connections wait in order', async t => {
   const client = await startSlow({ connectionsMax: 2 })
   const begun: number[] = []
-  const asked = Array.from({ length: 7 }, (_, i) => client.ask({ onStart: () => void begun.push(i) }))
-  for (const _ of asked) await client.next()
-  for (const one of asked) t.equal((await one.over.promise).error, undefined, 'answered')
+  const requests = Array.from({ length: 7 }, (_, i) => client.ask({ onStart: () => void begun.push(i) }))
+  for (const _ of requests) await client.next()
+  for (const one of requests) t.equal((await one.over.promise).error, undefined, 'answered')
   t.strictSame(begun, [0, 1, 2, 3, 4, 5, 6])
   t.equal(client.sockets.length, 2)
 })
@@ -78,7 +78,7 @@ t.test('reports busy connections, and waits of the last five minutes', async t =
   const client = await startSlow({ connectionsMax: 1, clock })
   const { pool } = client
   t.match(pool.status, { busy: 0, most: 1, waiting: 0, waits: { count: 0, p50Ms: null, p95Ms: null } })
-  const asked = [client.ask(), client.ask(), client.ask()]
+  const requests = [client.ask(), client.ask(), client.ask()]
   await until(() => client.waiting.length === 1, 'the first')
   t.match(pool.status, { busy: 1, most: 1, waiting: 2 })
   clock.pass(200)
@@ -87,7 +87,7 @@ t.test('reports busy connections, and waits of the last five minutes', async t =
   clock.pass(600)
   await client.next()
   await client.next()
-  for (const one of asked) t.equal((await one.over.promise).error, undefined, 'answered')
+  for (const one of requests) t.equal((await one.over.promise).error, undefined, 'answered')
   await turns()
   // The first request waited for its connection to open.
   t.match(pool.status, { busy: 0, most: 1, waiting: 0, waits: { count: 3, p50Ms: 200, p95Ms: 800 } })
@@ -97,10 +97,10 @@ t.test('reports busy connections, and waits of the last five minutes', async t =
 
 t.test('[9.3] a request leaves the queue at once, from any position, and none of its bytes is sent', async t => {
   const client = await startSlow({ connectionsMax: 1 })
-  const asked = ['one', 'two', 'three', 'four', 'five'].map(name => client.ask({ path: `/${name}` }))
+  const requests = ['one', 'two', 'three', 'four', 'five'].map(name => client.ask({ path: `/${name}` }))
   await until(() => client.waiting.length === 1, 'the first')
   for (const place of [1, 3, 4]) {
-    const one = asked[place] as Asked
+    const one = requests[place] as Asked
     t.equal(one.line?.size, { 1: 4, 3: 3, 4: 2 }[place], caseName({ place }))
     one.line?.leave(one)
     t.equal(one.line, undefined, caseName({ place }))
@@ -109,9 +109,9 @@ t.test('[9.3] a request leaves the queue at once, from any position, and none of
   client.sockets[0]?.on('data', bytes => void text.push(bytes.toString()))
   await client.next()
   await client.next()
-  await asked[2]?.over.promise
+  await requests[2]?.over.promise
   t.strictSame(
-    asked.map(one => one.told.at(-1)),
+    requests.map(one => one.told.at(-1)),
     ['end', undefined, 'end', undefined, undefined],
   )
   t.notMatch(text.join(''), /two|four|five/)
@@ -200,8 +200,8 @@ t.test('[9.3] an idle connection is checked before use: an ended one is not used
   const client = await startClient(t, say())
   let failed = 0
   for (let i = 0; i < 50; i++) {
-    const asked = await client.answer()
-    if (asked.error) failed++
+    const answer = await client.answer()
+    if (answer.error) failed++
     await turns()
     // Longer than an idle connection is trusted without a check.
     client.clock.ms += 1_000
@@ -274,23 +274,23 @@ t.test('[9.3] the injected clock ends the wait for a connection', async t => {
   // The server accepts the connection and does not start TLS.
   const server = await listenRaw(t, socket => void socket.resume())
   const client = openClient(t, server, { timeoutMs: 1_000, origin: `https://127.0.0.1:${server.port}` })
-  const asked = client.ask()
+  const request = client.ask()
   await until(() => server.sockets.length === 1, 'the connection')
   client.clock.pass(900)
   await turns()
-  t.strictSame(asked.told, [])
+  t.strictSame(request.told, [])
   client.clock.pass(200)
-  t.match((await asked.over.promise).error, { code: 'ETIMEDOUT' })
-  t.strictSame(asked.told, ['error'])
+  t.match((await request.over.promise).error, { code: 'ETIMEDOUT' })
+  t.strictSame(request.told, ['error'])
   await until(() => open(client) === 0, 'its end')
 })
 
 t.test('[9.3] a process stopped past the timeout uses the connection opened meanwhile', async t => {
   const client = await startClient(t, say(), { timeoutMs: 1_000 })
-  const asked = client.ask()
+  const request = client.ask()
   // All at once, as after a frozen process: the timer is due before any network event is handled.
   client.clock.pass(5_000)
-  t.strictSame((await asked.over.promise).told, ['start', '200', 'data', 'end'])
+  t.strictSame((await request.over.promise).told, ['start', '200', 'data', 'end'])
 })
 
 t.test('[9.3] a request for a new connection gets it next to one that takes the dial made for it', async t => {
@@ -308,9 +308,9 @@ t.test('[9.3] a request that fails during its write fails alone', async t => {
   const onStart = (): void => {
     throw new Error('its form is gone')
   }
-  const asked = [client.answer({ onStart }), client.answer(), client.answer({ onStart }), client.answer()]
+  const answers = [client.answer({ onStart }), client.answer(), client.answer({ onStart }), client.answer()]
   t.strictSame(
-    (await Promise.all(asked)).map(({ error, body }) => error?.message ?? body.toString()),
+    (await Promise.all(answers)).map(({ error, body }) => error?.message ?? body.toString()),
     ['its form is gone', '{}', 'its form is gone', '{}'],
   )
 })
@@ -324,13 +324,13 @@ t.test('[9.3] one reachable address of a name is enough', async t => {
 
 t.test('[9.3] a closing pool informs every request, and opens nothing more', async t => {
   const client = await startSlow({ connectionsMax: 1 })
-  const asked = [client.ask(), client.ask(), client.ask()]
+  const requests = [client.ask(), client.ask(), client.ask()]
   await until(() => client.waiting.length === 1, 'the first')
   client.pool.close()
-  asked.push(client.ask())
-  for (const one of asked) t.ok((await one.over.promise).error instanceof ConnectionClosed, 'told')
+  requests.push(client.ask())
+  for (const one of requests) t.ok((await one.over.promise).error instanceof ConnectionClosed, 'told')
   t.strictSame(
-    asked.map(({ told }) => told),
+    requests.map(({ told }) => told),
     [['start', 'error'], ['error'], ['error'], ['error']],
   )
   await until(() => open(client) === 0, 'the end of its connection')

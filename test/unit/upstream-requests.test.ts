@@ -159,8 +159,8 @@ t.test('[9.3] the socket buffers little of an unread body', async t => {
       this.push(Buffer.alloc(65_536))
     },
   })
-  const asked = [client.ask({ body: Buffer.alloc(50_000_000) }), client.ask({ source: endless })]
-  await Promise.all(asked.map(one => one.started.promise))
+  const requests = [client.ask({ body: Buffer.alloc(50_000_000) }), client.ask({ source: endless })]
+  await Promise.all(requests.map(one => one.started.promise))
   const most = (): number => Math.max(...sockets.map(socket => socket.writableLength))
   let last = -1
   for (let quiet = 0; quiet < 50; quiet = last === made ? quiet + 1 : 0) {
@@ -168,7 +168,7 @@ t.test('[9.3] the socket buffers little of an unread body', async t => {
     t.ok(most() < 400_000, `${most()} bytes`)
     await new Promise(resolve => setImmediate(resolve))
   }
-  for (const one of asked) one.connection?.abort()
+  for (const one of requests) one.connection?.abort()
   t.ok(endless.destroyed, 'and its source is stopped')
 })
 

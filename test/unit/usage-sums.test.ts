@@ -80,16 +80,16 @@ const spans = fc.tuple(fc.nat(10 * day), fc.nat(10 * day)).map(([a, b]) => ({
 const who = fc.constantFrom({}, { user: 'ada' }, { user: 'nobody' }, { keyId: keys[0]?.id ?? '' })
 
 /** Queries the usage of several spans, for all callers and for some. */
-function tell(asked: readonly (readonly [{ since: number; until: number }, object])[]) {
-  return asked.map(([span, of]) => [
+function tell(queries: readonly (readonly [{ since: number; until: number }, object])[]) {
+  return queries.map(([span, of]) => [
     connection.run(sumUsage({ ...span, ...of })),
     connection.run(summarize({ ...span, ...of })).spent,
   ])
 }
 
 t.test('[9.4] usage is the same before charges are summed, half-way, and after', async t => {
-  const asked = fc.sample(fc.tuple(spans, who), { numRuns: 40, seed: 9 })
-  const before = tell(asked)
+  const queries = fc.sample(fc.tuple(spans, who), { numRuns: 40, seed: 9 })
+  const before = tell(queries)
   t.ok(
     before.some(([uses]) => (uses?.length ?? 0) > 20),
     'there is use to tell of',
@@ -99,7 +99,7 @@ t.test('[9.4] usage is the same before charges are summed, half-way, and after',
   const added: number[] = []
   for (let count = 1; count > 0; added.push(count)) count = sum(from + 2 * day)
   const half = added.reduce((all, one) => all + one, 0)
-  t.same(tell(asked), before, 'half-way')
+  t.same(tell(queries), before, 'half-way')
   for (;;) {
     const count = sum(now)
     added.push(count)
@@ -111,7 +111,7 @@ t.test('[9.4] usage is the same before charges are summed, half-way, and after',
     'each once',
   )
   t.ok(half > 50 && half < requests, caseName({ half }))
-  t.same(tell(asked), before, 'after')
+  t.same(tell(queries), before, 'after')
   connection.db.exec('DELETE FROM log_page; DELETE FROM log_word')
   const full = { since: from - 2 * day, until: from + 40 * day }
   t.same(

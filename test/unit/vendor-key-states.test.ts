@@ -36,7 +36,7 @@ function open(_t: Test) {
   const clock = new HandTime()
   const changes: KeyStatus[] = []
   const states = new KeyStates({ clock, onChange: status => void changes.push(status) })
-  const kind = (of = key, asked = model) => states.admission(of, asked).kind
+  const kind = (of = key, forModel = model) => states.admission(of, forModel).kind
   return { clock, states, changes, kind }
 }
 

@@ -281,13 +281,13 @@ const passed: readonly (readonly [name: string, text: string, told: readonly str
     ['rest begins', '1', 'rest[] begins', 'rest[] ends, 2 deep', '4'],
   ],
 ]
-for (const [name, text, told] of passed)
+for (const [name, text, expected] of passed)
   t.test(`skipped content is not reported, however it is split: ${name}`, async t => {
     for (const cuts of [[], every(text), ...every(text).map(cut => [cut])]) {
       const { walk, told: found } = tellPassed(text, cuts)
       t.match(walk, { complete: true, fault: undefined, followed: false }, caseName({ cuts }))
       t.match(found.pop(), / ends, 1 deep$/, caseName({ cuts }))
-      t.strictSame(found, told, `${text} cut at ${cuts.length > 1 ? 'every byte' : cuts.join('')}`)
+      t.strictSame(found, expected, `${text} cut at ${cuts.length > 1 ? 'every byte' : cuts.join('')}`)
     }
   })
 

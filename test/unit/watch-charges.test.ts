@@ -4,14 +4,14 @@ import { watchCharges } from '../../src/observe/watch-charges.ts'
 import { facts, line } from '../contract/storage.ts'
 
 t.test('a charge event has the upstream that sold it, if it is another than the first', async t => {
-  const told: EndedCharge[] = []
+  const ended: EndedCharge[] = []
   const ledger: Partial<Ledger> = {
     hold: async () => ({ kind: 'held' }) as never,
     line: async () => true,
     settle: async () => true,
     review: async () => true,
   }
-  const watched = watchCharges(ledger as Ledger, charge => void told.push(charge))
+  const watched = watchCharges(ledger as Ledger, charge => void ended.push(charge))
   for (const id of ['one', 'two', 'three', 'four']) {
     await watched.ledger.hold({ facts: facts({ id: 'key' } as Key, { id }) } as never)
     await watched.ledger.line(id, line(0))
@@ -21,7 +21,7 @@ t.test('a charge event has the upstream that sold it, if it is another than the 
   await watched.ledger.review('three', 'odd', { hold: 'kept', lined: true, upstream: 'beta' })
   await watched.ledger.review('four', 'odd')
   t.same(
-    told.map(({ id, state, upstream }) => [id, state, upstream]),
+    ended.map(({ id, state, upstream }) => [id, state, upstream]),
     [
       ['one', 'settled', 'beta'],
       ['two', 'settled', 'alpha'],

@@ -13,12 +13,12 @@ async function makeFolder(t: Test): Promise<string> {
 
 /** The content after each reported change, in order. */
 function watchContent(file: string) {
-  const told: Promise<string>[] = []
-  watchFile(file, () => told.push(readFile(file, 'utf8')))
+  const contents: Promise<string>[] = []
+  watchFile(file, () => contents.push(readFile(file, 'utf8')))
   // A watch does not keep its process alive, so this polls until there are events.
   return async (count: number) => {
-    while (told.length < count) await sleep(20)
-    return Promise.all(told)
+    while (contents.length < count) await sleep(20)
+    return Promise.all(contents)
   }
 }
 
@@ -36,23 +36,23 @@ t.test('a linked file is read again when its target is swapped, as Kubernetes do
   const file = join(folder, 'gateway.yaml')
   await mountVersion(folder, 1, 'one')
   await symlink(join('..data', 'gateway.yaml'), file)
-  const told = watchContent(file)
+  const contents = watchContent(file)
   await mountVersion(folder, 2, 'two')
-  t.same(await told(1), ['two'])
+  t.same(await contents(1), ['two'])
   await mountVersion(folder, 3, 'three')
-  t.same(await told(2), ['two', 'three'])
+  t.same(await contents(2), ['two', 'three'])
 })
 
 t.test('a changed file is reported once, however it is saved, and files next to it are not', async t => {
   const folder = await makeFolder(t)
   const file = join(folder, 'gateway.yaml')
   await writeFile(file, 'one')
-  const told = watchContent(file)
+  const contents = watchContent(file)
   await writeFile(join(folder, 'neighbour'), 'x')
   await writeFile(join(folder, 'new'), 'two')
   await rename(join(folder, 'new'), file)
-  t.same(await told(1), ['two'])
+  t.same(await contents(1), ['two'])
   await writeFile(file, '')
   await writeFile(file, 'three')
-  t.same(await told(2), ['two', 'three'])
+  t.same(await contents(2), ['two', 'three'])
 })

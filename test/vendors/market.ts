@@ -17,7 +17,7 @@ export type Asked = Try & { readonly model: string; readonly prompt: string }
 
 /**
  * One gateway with recipes in its file, in front of simulated vendors with readable books.
- * @param isOwn false: the vendors that the gateway simulates when no address is set
+ * @param isOwn false for the vendors that the gateway simulates when no address is set
  */
 export async function openMarket(pages: Iterable<string>, more: Tree = {}, isOwn = true) {
   const vendors = await openVendors(systemClock)
@@ -38,11 +38,11 @@ export async function openMarket(pages: Iterable<string>, more: Tree = {}, isOwn
     started,
     /** Whether the recipe reads the vendor's reported cost. */
     tellsCost: (model: string) => families[models[model]?.family ?? '']?.translate?.['cost'] !== undefined,
-    ask: (asked: Asked) => ask(started, asked),
-    /** The number of pictures received, however the answer ended; each of them is complete. */
-    async count(asked: Asked): Promise<number> {
+    ask: (request: Asked) => ask(started, request),
+    /** The number of pictures received, including those of an incomplete answer; each of them is complete. */
+    async count(request: Asked): Promise<number> {
       const items: Item[] = []
-      await send(started, asked, items).catch(() => undefined)
+      await send(started, request, items).catch(() => undefined)
       return items.length
     },
     /** The vendor's own record of what it made for this prompt. */
@@ -63,17 +63,17 @@ function hurry(whole: Tree): Tree {
   return JSON.parse(text) as Tree
 }
 
-async function ask(started: Started, asked: Asked): Promise<Came> {
+async function ask(started: Started, request: Asked): Promise<Came> {
   const items: Item[] = []
-  const id = await send(started, asked, items)
+  const id = await send(started, request, items)
   const pictures: string[] = []
   for (const item of items) pictures.push(await lookAt(item))
   return { pictures, id }
 }
 
 /** @returns the id of the request */
-async function send({ openai }: Started, asked: Asked, items: Item[]): Promise<string> {
-  const { model, prompt, size, n, more, sends = 0, stream = false } = asked
+async function send({ openai }: Started, request: Asked, items: Item[]): Promise<string> {
+  const { model, prompt, size, n, more, sends = 0, stream = false } = request
   const fields = { model, prompt, stream, ...(size && { size }), ...(n && { n }), ...more }
   const files = Array.from({ length: sends }, (_, i) => toFile(png(40, 30), `${i}.png`, { type: 'image/png' }))
   const image = await Promise.all(files)

@@ -61,8 +61,12 @@ async function answer(t: Test, row: Row, name: OperationName, own: Try): Promise
   const items = charge?.lines.filter(({ quantity }) => quantity === null)
   t.equal(items?.length, sizes.length, 'each picture is charged')
   t.equal(Number(charge?.amount), Number(own.amount ?? cost), 'and its cost')
-  const told = charge?.vendor_cost ?? null
-  t.equal(told && Number(told), market.tellsCost(row.model) ? Number(cost) : null, "next to the vendor's own report")
+  const reportedCost = charge?.vendor_cost ?? null
+  t.equal(
+    reportedCost && Number(reportedCost),
+    market.tellsCost(row.model) ? Number(cost) : null,
+    "next to the vendor's own report",
+  )
 }
 
 function sizeOf(picture: string): string | undefined {
@@ -71,7 +75,7 @@ function sizeOf(picture: string): string | undefined {
 
 /** Checks that a refusal is an error with a message, and free. */
 async function refuse(t: Test, row: Row, name: OperationName, own: Try): Promise<void> {
-  const asked = market.ask({ model: row.model, prompt: promptOf(row, name, own), ...own })
-  await t.rejects(asked, { status: /^4\d\d$/, message: /\w/ })
+  const answer = market.ask({ model: row.model, prompt: promptOf(row, name, own), ...own })
+  await t.rejects(answer, { status: /^4\d\d$/, message: /\w/ })
   t.match(await market.charge(), { state: 'voided', amount: '0' })
 }

@@ -97,14 +97,14 @@ t.test('[10] the same picture twice in different bytes is charged once', async t
 })
 
 t.test('[10] words instead of a picture are a refusal in those words', async t => {
-  const asked = market.ask({ model: 'gemini-3-pro-image', prompt: 'b [[words-only]]' })
-  await t.rejects(asked, { status: 400, code: 'content_refused', message: /rather talk/ })
+  const answer = market.ask({ model: 'gemini-3-pro-image', prompt: 'b [[words-only]]' })
+  await t.rejects(answer, { status: 400, code: 'content_refused', message: /rather talk/ })
   t.match(await market.charge(), { state: 'voided' })
 })
 
 t.test('[10] the returned pixels decide, whatever was requested', async t => {
-  const asked = { model: 'gemini-3.1-flash-image', prompt: 'c [[pixels 2048 2048]]', size: '1024x1024' }
-  t.strictSame((await market.ask(asked)).pictures, ['2048x2048 png'])
+  const request = { model: 'gemini-3.1-flash-image', prompt: 'c [[pixels 2048 2048]]', size: '1024x1024' }
+  t.strictSame((await market.ask(request)).pictures, ['2048x2048 png'])
   t.match(await market.charge(), { amount: '0.101', tier: '2K' })
 })
 
@@ -122,8 +122,8 @@ t.test('[10] one link and a list of links are read the same', async t => {
 })
 
 t.test('[10] a JSON refusal of a requested stream is an error, and free', async t => {
-  const asked = { model: 'seedream-4-0', prompt: 'f [[refused]]', size: '1024x1024', stream: true }
-  await t.rejects(market.ask(asked), { status: 400, message: /sensitive/ })
+  const request = { model: 'seedream-4-0', prompt: 'f [[refused]]', size: '1024x1024', stream: true }
+  await t.rejects(market.ask(request), { status: 400, message: /sensitive/ })
   t.match(await market.charge(), { state: 'voided' })
 })
 
@@ -136,8 +136,8 @@ t.test('[10] a list at the top of an answer is undescribed, and not delivered', 
 })
 
 t.test('[10] each layer of a picture is a picture, at half the price', async t => {
-  const asked = { model: 'seedream-5-0-pro', prompt: 'p', size: '1024x1024', more: { layer_decomposition: true } }
-  t.equal((await market.ask(asked)).pictures.length, 4)
+  const request = { model: 'seedream-5-0-pro', prompt: 'p', size: '1024x1024', more: { layer_decomposition: true } }
+  t.equal((await market.ask(request)).pictures.length, 4)
   t.match(await market.charge(), { amount: '0.09' })
   t.match(await market.made('seedream', 'p'), { pictures: 4, cost: '0.09' })
 })
@@ -149,8 +149,8 @@ t.test('[10] an id that names no family is charged by its model entry', async t 
 })
 
 t.test('[10] a page instead of a picture does not count, and costs nothing', async t => {
-  const asked = market.ask({ model: 'qwen-image-3.0', prompt: 'i [[html]]' })
-  await t.rejects(asked, { status: 502, code: /^upstream_answer_/ })
+  const answer = market.ask({ model: 'qwen-image-3.0', prompt: 'i [[html]]' })
+  await t.rejects(answer, { status: 502, code: /^upstream_answer_/ })
   t.match(await market.charge(), { state: 'voided' })
 })
 
@@ -196,12 +196,12 @@ t.test('[10] the books are valid afterwards', async t => {
 
 /** A server that counts its requests. */
 async function listen(t: Test): Promise<{ readonly port: number; readonly asked: () => number }> {
-  let asked = 0
+  let requests = 0
   const server = createServer((_req, res) => {
-    asked++
+    requests++
     res.end()
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
-  return { port: (server.address() as AddressInfo).port, asked: () => asked }
+  return { port: (server.address() as AddressInfo).port, asked: () => requests }
 }

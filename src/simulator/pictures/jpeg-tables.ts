@@ -1,13 +1,13 @@
 /** The tables of ITU-T T.81, annex K, and the zigzag order of its figure A.6. */
 
-/** Natural position of each coefficient in zigzag order. */
+/** The natural position of each coefficient in zigzag order. */
 export const zigzag = Buffer.from(
   '000108100902030a11182019120b04050c131a21283029221b140d06070e151c' +
     '232a313839322b241d160f171e252c333a3b342d261f272e353c3d362f373e3f',
   'hex',
 )
 
-/** Quantisation, in natural order. */
+/** Divisors of the quantisation, in natural order. */
 export const lumaSteps = Buffer.from(
   '100b0a101828333d0c0c0e131a3a3c370e0d1018283945380e11161d3357503e' +
     '12162538446d674d182337405168715c31404e5767797865485c5f6270646763',

@@ -4,8 +4,8 @@ import type { Pace } from './pace.ts'
 import type { PaintRow } from './scene.ts'
 
 /**
- * Baseline JPEG, colour at half the resolution both ways (ITU-T T.81; JFIF 1.01).
- * @param quality 1 to 100, as most encoders count it
+ * Baseline JPEG with colours at half the resolution in both directions (ITU-T T.81; JFIF 1.01).
+ * @param quality 1 to 100, on the scale of most encoders
  */
 export async function encodeJpeg(
   width: number,
@@ -80,7 +80,7 @@ function inZigzag(steps: Uint8Array): Uint8Array {
   return Uint8Array.from(zigzag, natural => steps[natural]!)
 }
 
-/** Sixteen rows of the picture as luma and, after `halveColour`, half as many of each colour difference. */
+/** Sixteen rows of the picture as luma, and as each colour difference: eight rows after `halveColour`. */
 class Band {
   readonly stride: number
   readonly y: Float32Array
@@ -102,7 +102,7 @@ class Band {
     this.#row = new Uint8Array(this.stride * 3)
   }
 
-  /** Paints row `from` as the band's row `line`; the last pixel goes on to the right edge of the last block. */
+  /** Paints row `from` as the band's row `line`, and repeats the last pixel up to the right edge of the last block. */
   take(line: number, from: number, paint: PaintRow): void {
     const row = this.#row
     const width = this.#width
@@ -134,7 +134,7 @@ function halve(full: Float32Array, half: Float32Array, stride: number): void {
 
 const block = new Float32Array(64)
 
-/** One colour component: its quantisation, its codes, and the last DC value. */
+/** One colour component: its divisors, its codes and its last DC value. */
 class Component {
   readonly #divisors: Float32Array
   readonly #dc: Codes
@@ -150,7 +150,7 @@ class Component {
   /** Encodes the 8×8 samples that begin at `from`, in rows of `stride`. */
   encode(scan: Scan, samples: Float32Array, from: number, stride: number): void {
     const flat = copyBlock(samples, from, stride)
-    // The transform of a flat block is its first coefficient alone; most of a calm picture is flat.
+    // The transform of a flat block is its first coefficient alone. Most blocks of these pictures are flat.
     if (flat) block[0] = block[0]! * 64
     else transform(block)
     const dc = Math.round(block[0]! * this.#divisors[0]!)
@@ -177,7 +177,7 @@ class Component {
   }
 }
 
-/** Copies into `block`; true when all 64 samples are equal. */
+/** Copies samples into `block`. Returns true if all 64 samples are equal. */
 function copyBlock(samples: Float32Array, from: number, stride: number): boolean {
   const first = samples[from]!
   let flat = true
@@ -191,10 +191,13 @@ function copyBlock(samples: Float32Array, from: number, stride: number): boolean
   return flat
 }
 
-/** What `transform` leaves multiplied into each row and column: the scale factors of Arai, Agui and Nakajima (1988). */
+/** The factors that `transform` leaves in each row and column: the scale factors of Arai, Agui and Nakajima (1988). */
 const gain = Float64Array.from({ length: 8 }, (_, k) => (k === 0 ? 1 : Math.SQRT2 * Math.cos((k * Math.PI) / 16)))
 
-/** The forward cosine transform in place, five multiplications a line, unscaled by `gain`. */
+/**
+ * The forward cosine transform in place, with five multiplications per line. Results still contain the factors of
+ * `gain`.
+ */
 function transform(values: Float32Array): void {
   for (let row = 0; row < 64; row += 8) transformLine(values, row, 1)
   for (let column = 0; column < 8; column++) transformLine(values, column, 8)
@@ -235,10 +238,10 @@ function transformLine(values: Float32Array, from: number, step: number): void {
   values[from + 7 * step] = near - high
 }
 
-/** By symbol: the code, and how many bits it has. */
+/** The code of each symbol and its number of bits. */
 type Codes = { readonly bits: Uint16Array; readonly lengths: Uint8Array }
 
-/** Codes are counted up within a length and doubled between lengths (T.81, annex C). */
+/** Codes count up within a length and double from one length to the next (T.81, annex C). */
 function codesOf({ counts, symbols }: HuffmanTable): Codes {
   const bits = new Uint16Array(256)
   const lengths = new Uint8Array(256)
@@ -255,7 +258,7 @@ function codesOf({ counts, symbols }: HuffmanTable): Codes {
   return { bits, lengths }
 }
 
-/** The entropy-coded bytes, highest bit first, each 0xff followed by a zero. */
+/** The entropy-coded bytes, highest bit first. A zero follows each 0xff. */
 class Scan {
   #bytes = Buffer.allocUnsafe(65_536)
   #length = 0
@@ -266,7 +269,7 @@ class Scan {
     this.#put(codes.bits[symbol]!, codes.lengths[symbol]!)
   }
 
-  /** The symbol of `zeros` and the size of the value, then the value's own bits. */
+  /** Writes the symbol of `zeros` and the size of the value, then the bits of the value. */
   value(codes: Codes, zeros: number, value: number): void {
     const size = 32 - Math.clz32(Math.abs(value))
     this.symbol(codes, (zeros << 4) | size)

@@ -1,6 +1,6 @@
 export type Pixels = { readonly width: number; readonly height: number }
 
-/** The dimensions of a PNG, JPEG, GIF or WebP, from its own bytes; undefined when it is none of them or cut short. */
+/** The dimensions of a PNG, JPEG, GIF or WebP, from its bytes; undefined for truncated and other files. */
 export function measurePicture(bytes: Buffer): Pixels | undefined {
   const found = measurers.find(([begins]) => begins(bytes))?.[1](bytes)
   return found && found.width > 0 && found.height > 0 ? found : undefined
@@ -28,7 +28,7 @@ function measureGif(bytes: Buffer): Pixels | undefined {
   return bytes.length < 10 ? undefined : { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) }
 }
 
-/** The first frame header: SOF0 to SOF15 without the three that are tables (T.81, table B.1). */
+/** Reads the first frame header: SOF0 to SOF15, without the three markers of tables (T.81, table B.1). */
 function measureJpeg(bytes: Buffer): Pixels | undefined {
   for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff; at += 2 + bytes.readUInt16BE(at + 2)) {
     const marker = bytes[at + 1] ?? 0

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** Painting shares its thread with a gateway, so no turn of the event loop may be long. */
+/** Painting shares its thread with a gateway, so every turn of the event loop has to be short. */
 const turnMsMax = 2
 
 /** Measures the work in this turn of the event loop. */

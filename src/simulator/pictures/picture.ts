@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 
 export type PictureFormat = 'png' | 'jpeg' | 'webp'
 
-/** The progress of a picture: how many of its three ranges of hills are drawn. */
+/** The progress of a picture: the number of ranges of hills, of three, that are drawn. */
 export type Detail = 0 | 1 | 2 | 3
 
-/** A picture as a recipe: the same recipe always gives the same bytes. */
+/** The recipe of a picture: the same recipe always gives the same bytes. */
 export type Picture = {
   /** Pixels. */
   readonly width: number
@@ -16,7 +16,7 @@ export type Picture = {
   readonly detail: Detail
   /** JPEG quality, 1 to 100; the other formats are lossless. */
   readonly quality: number
-  /** Two colours instead of a landscape, for a fraction of the work. */
+  /** Two colours instead of a landscape, for a fraction of the CPU time. */
   readonly plain?: true
 }
 
@@ -26,7 +26,7 @@ export const mediaTypes: { readonly [format in PictureFormat]: string } = {
   webp: 'image/webp',
 }
 
-/** The look of a picture follows from the request: 64 hex characters. */
+/** Derives the look of a picture from the request. Returns 64 hex characters. */
 export function seedOf(...parts: readonly (string | number | Uint8Array)[]): string {
   const hash = createHash('sha256')
   for (const part of parts) {

@@ -5,7 +5,7 @@ import type { PaintRow } from './scene.ts'
 
 const deflateBytes = promisify(deflate)
 
-/** A sky and a ground, one colour each, by the seed. */
+/** A sky and a ground, each in one colour that the seed selects. */
 export function composePlain(height: number, seed: string): PaintRow {
   const { sky, ground, horizon } = coloursOf(height, seed)
   return (y, row) => {
@@ -14,7 +14,10 @@ export function composePlain(height: number, seed: string): PaintRow {
   }
 }
 
-/** The same as a PNG of two colours, a bit a pixel: 16 megapixels are two megabytes of work and a few kilobytes to send. */
+/**
+ * The same picture as a PNG of two colours, one bit per pixel: 16 megapixels are two megabytes before compression and a
+ * few kilobytes in the response.
+ */
 export async function encodePlainPng(width: number, height: number, seed: string): Promise<Buffer> {
   const { sky, ground, horizon } = coloursOf(height, seed)
   const stride = Math.ceil(width / 8) + 1
@@ -43,7 +46,7 @@ function coloursOf(height: number, seed: string): { sky: Buffer; ground: Buffer;
   }
 }
 
-/** The first pixel on all the others. */
+/** Copies the first pixel to all the others. */
 function spread(row: Uint8Array): void {
   for (let filled = 3; filled < row.length; filled *= 2) row.copyWithin(filled, 0, filled)
 }

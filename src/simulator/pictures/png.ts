@@ -6,7 +6,7 @@ import type { PaintRow } from './scene.ts'
 const deflateBytes = promisify(deflate)
 export const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
-/** PNG, 8-bit RGB, every row as the difference from the one above (RFC 2083; W3C PNG, third edition). */
+/** PNG, 8-bit RGB, every row as its difference from the row above (RFC 2083; W3C PNG, third edition). */
 export async function encodePng(width: number, height: number, paint: PaintRow, pace: Pace): Promise<Buffer> {
   const stride = width * 3
   const filtered = Buffer.allocUnsafe((stride + 1) * height)

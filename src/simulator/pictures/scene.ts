@@ -10,12 +10,12 @@ type Hill = {
   readonly bottom: Rgb
 }
 
-/** Writes row `y` as 8-bit RGB, three bytes a pixel, into `row`. */
+/** Writes row `y` into `row` as 8-bit RGB, three bytes per pixel. */
 export type PaintRow = (y: number, row: Uint8Array) => void
 
 /**
- * A quiet landscape (a sky, a sun, three ranges of hills) whose colours and shapes follow from the seed, with the word
- * SIMULATED in a corner. Painted row by row, a few nanoseconds a pixel.
+ * A calm landscape (a sky, a sun, three ranges of hills) with the word SIMULATED in a corner. The seed determines
+ * colours and shapes. It is painted row by row, at a few nanoseconds per pixel.
  */
 export function composeScene(width: number, height: number, seed: string, detail: Detail): PaintRow {
   const chance = chances(seed)
@@ -35,7 +35,7 @@ export function composeScene(width: number, height: number, seed: string, detail
   const word = composeWord(width, height)
 
   return (y, row) => {
-    // A range that fills the whole row hides everything after it.
+    // A range that fills the whole row hides everything drawn before it.
     const first = seen.findLastIndex(hill => y > hill.lowest + 1)
     const hiding = seen[first]
     if (hiding) fill(row, 0, width, hillColour(hiding, y, height))
@@ -50,7 +50,7 @@ export function composeScene(width: number, height: number, seed: string, detail
   }
 }
 
-/** Numbers in [0, 1), one for every two bytes of the seed, over and over. */
+/** Returns numbers in [0, 1), one for every two bytes of the seed, in an endless loop. */
 function chances(seed: string): () => number {
   const bytes = Buffer.from(seed, 'hex')
   let at = 0
@@ -125,7 +125,7 @@ function paintSun(
   }
 }
 
-/** Five columns by seven rows, a number a row, the leftmost column in the highest bit. */
+/** Five columns by seven rows: one number per row, with the leftmost column in the highest bit. */
 const letters: { readonly [letter: string]: readonly number[] } = {
   S: [15, 16, 16, 14, 1, 1, 30],
   I: [14, 4, 4, 4, 4, 4, 14],
@@ -138,7 +138,7 @@ const letters: { readonly [letter: string]: readonly number[] } = {
   D: [30, 17, 17, 17, 17, 17, 30],
 }
 
-/** A mark that these are no pictures of a model. Left out of pictures that are too small for it. */
+/** Shows that no model made these pictures. Pictures that are too small for the word do not have it. */
 function composeWord(width: number, height: number): PaintRow {
   const word = 'SIMULATED'.split('')
   const dot = Math.max(1, Math.round(Math.min(width, height) / 420))

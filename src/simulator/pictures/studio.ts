@@ -10,8 +10,8 @@ import { encodeWebp } from './webp.ts'
 export type Studio = { paint(picture: Picture): Promise<Buffer> }
 
 /**
- * Paints one picture at a time, in short turns: several at once would add up to long ones.
- * @param keptBytesMax encoded bytes in the cache; the least recently used are dropped first
+ * Paints one picture at a time, in short turns: several at once would make long turns.
+ * @param keptBytesMax encoded bytes in the cache; the least recently used pictures are dropped first
  */
 export function createStudio(keptBytesMax: number): Studio {
   const kept = new Map<string, Promise<Buffer>>()
@@ -25,7 +25,7 @@ export function createStudio(keptBytesMax: number): Studio {
     for (const oldest of kept.keys()) {
       if (keptBytes <= keptBytesMax) return
       const size = sizes.get(oldest)
-      // Without a size it is still in the queue, and a request waits for it.
+      // A picture without a size is still in the queue, and a request waits for it.
       if (size === undefined) continue
       keptBytes -= size
       sizes.delete(oldest)

@@ -6,13 +6,13 @@ const red = 1
 const blue = 2
 const alpha = 3
 const distance = 4
-/** How many symbols each of the five codes has; the green one also carries the lengths of copies. */
+/** The number of symbols of each of the five codes; the green code also contains the lengths of copies. */
 const alphabets = [256 + 24, 256, 256, 256, 40] as const
 const copyMax = 4096
 
 /**
- * Lossless WebP (RFC 9649, section 3): each pixel as its difference from the one above, then runs of equal differences
- * as copies of the one before.
+ * Lossless WebP (RFC 9649, section 3): each pixel as its difference from the pixel above. Runs of equal differences
+ * become copies of the difference before them.
  */
 export async function encodeWebp(width: number, height: number, paint: PaintRow, pace: Pace): Promise<Buffer> {
   const pixels = await differences(width, height, paint, pace)
@@ -60,7 +60,7 @@ export async function encodeWebp(width: number, height: number, paint: PaintRow,
 /** Distance code 2 is the pixel to the left (RFC 9649, section 4.2.2); its prefix symbol has no extra bits. */
 const justBefore = 1
 
-/** 0xRRGGBB of each pixel less the pixel above, or, in the first row, to the left. */
+/** 0xRRGGBB of each pixel minus the pixel above; in the first row, minus the pixel to the left. */
 async function differences(width: number, height: number, paint: PaintRow, pace: Pace): Promise<Uint32Array> {
   const pixels = new Uint32Array(width * height)
   let above = new Uint8Array(width * 3)
@@ -110,7 +110,7 @@ function putPredictor(bits: BitWriter): void {
   bits.put(1, 1)
   bits.put(0, 2)
   bits.put(9 - 2, 3)
-  // The picture of modes: no colour cache; each code is a single symbol, so that its pixels take no bits at all.
+  // The picture of modes: no colour cache, and a single symbol in each code, so that its pixels take no bits.
   bits.put(0, 1)
   putCode(bits, { single: 2 })
   for (let rest = 0; rest < 4; rest++) putCode(bits, { single: 0 })
@@ -122,16 +122,17 @@ function putSymbol(bits: BitWriter, code: Code, symbol: number): void {
   if ('lengths' in code) bits.put(code.reversed[symbol]!, code.lengths[symbol]!)
 }
 
-/** Writes a code itself (RFC 9649, section 6.2.1). */
+/** Writes the definition of a code (RFC 9649, section 6.2.1). */
 function putCode(bits: BitWriter, code: Code): void {
   if ('single' in code) {
-    // Simple, one symbol, of eight bits.
+    // A simple code: one symbol of eight bits.
     bits.put(0b101, 3)
     bits.put(code.single, 8)
     return
   }
-  // Normal. The lengths are themselves coded, here plainly: lengths 0 to 15 in four bits each. In the order in which
-  // those are announced, the three symbols for repetition come first, third last being none of them.
+  // A normal code. Its lengths are coded too, here in the simplest way: each length from 0 to 15 takes four bits.
+  // `order` is the order of the RFC for these code lengths. The symbols for repetition (16, 17, 18) get length 0: they
+  // are unused.
   bits.put(0, 1)
   const order = [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
   bits.put(order.length - 4, 4)
@@ -159,7 +160,7 @@ function codesFor(counts: Uint32Array): Code {
   return { lengths, reversed }
 }
 
-/** Huffman code lengths of at most 15 bits: when one is longer, the rare symbols are counted as less rare. */
+/** Huffman code lengths of at most 15 bits. If a code is longer, the counts of rare symbols are raised. */
 function lengthsFor(counts: Uint32Array): Uint8Array {
   for (let least = 1; ; least *= 2) {
     type Tree = { readonly weight: number; readonly symbols: readonly number[] }

@@ -3,10 +3,10 @@ import { readMarks } from '../text/marks.ts'
 import { writeProse } from '../text/prose.ts'
 import { soundOf } from '../text/sound.ts'
 
-/** 16 kHz 16-bit PCM from the client, 24 kHz to it. A second of input is 32 tokens, of output 25. */
+/** The client sends 16 kHz 16-bit PCM and receives 24 kHz. A second is 32 tokens of input or 25 of output. */
 const inputBytesPerToken = 32_000 / 32
 const spokenBytesPerToken = 48_000 / 25
-/** Audio bytes after which the simulated voice detection ends an utterance. */
+/** The number of audio bytes after which the simulated voice detection ends an utterance. */
 const utteranceBytes = 32_000
 const charsPerToken = 4
 
@@ -15,7 +15,7 @@ type Wire = { send(message: object): void; close(code: number, reason: string): 
 type Context = { text: number; audio: number }
 type Speaking = { text: number; audio: number; isOver: boolean }
 
-/** Conversations that later sessions may continue, by their handles. */
+/** Conversations by their handles, with which later sessions continue them. */
 export class LiveMemory {
   readonly #kept = new Map<string, Context>()
 
@@ -32,7 +32,9 @@ export class LiveMemory {
   }
 }
 
-/** Simulated live session. Each word of its audio is a tone. Each turn counts the whole conversation again. */
+/**
+ * A simulated live session. Each spoken word is a tone. Each turn counts the tokens of the whole conversation again.
+ */
 export class LiveSession {
   readonly #wire: Wire
   readonly #memory: LiveMemory

@@ -9,7 +9,10 @@ const path = /^\/text\/v1\/realtime$/
 const livePath =
   /^\/text\/ws\/google\.ai\.generativelanguage\.v1(?:alpha|beta)?\.GenerativeService\.BidiGenerateContent$/
 
-/** Serves WebSockets of the simulated text upstream. @returns a function that closes the open ones */
+/**
+ * Serves WebSockets of the simulated text upstream.
+ * @returns a function that closes all open WebSockets
+ */
 export function serveRealtime(server: Server): () => void {
   const sockets = new WebSocketServer({ noServer: true })
   const memory = new LiveMemory()

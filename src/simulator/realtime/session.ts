@@ -8,7 +8,7 @@ import { type UserInput, readItem, type Settings, updateSettings } from './setti
 const bytesPerSecond = 48_000
 const inputTokensPerSecond = 10
 const spokenTokensPerSecond = 20
-/** Audio bytes after which the simulated voice detection ends an utterance. */
+/** The number of audio bytes after which the simulated voice detection ends an utterance. */
 const utteranceBytes = bytesPerSecond
 const charsPerToken = 4
 
@@ -18,21 +18,21 @@ type Wire = { send(event: Event): void; cut(): void }
 /** Progress of one response. */
 type Speaking = { readonly id: string; text: number; audio: number; isOver: boolean }
 
-/** Simulated conversation in speech and text. Each word of its audio is a tone. */
+/** A simulated conversation in speech and text. Each spoken word is a tone. */
 export class SimulatedSession {
   readonly #id = `sess_${short()}`
   readonly #model: string | undefined
   readonly #wire: Wire
   #settings: Settings
   #sound = 0
-  /** Latest client input, which the next response answers. */
+  /** The client's latest input; the next response answers it. */
   #prompt = ''
   /** Tokens of the conversation; each response counts all of them again. */
   #context = { text: 0, audio: 0, cached: 0 }
   #speaking: Speaking | undefined
   #isClosed = false
 
-  /** @param model undefined for a session that only transcribes */
+  /** @param model undefined for sessions that only transcribe */
   constructor(model: string | undefined, wire: Wire) {
     this.#model = model
     this.#wire = wire

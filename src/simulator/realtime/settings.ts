@@ -4,7 +4,7 @@ export type Settings = {
   /** Transcription model; undefined for none. */
   readonly transcription: string | undefined
   readonly detectsVoice: boolean
-  /** Most tokens of a response. */
+  /** The maximum number of tokens in a response. */
   readonly longest: number | undefined
 }
 

@@ -6,7 +6,7 @@ import type { Call, Handler, Played, SimulatedUpstream } from '../upstream.ts'
 import { findKept, forget, type Kept, keep } from './kept.ts'
 import { listOf, type Shape, shapeOf } from './read.ts'
 
-/** How long a batch takes. */
+/** The duration of a batch. */
 const batchMs = 1_000
 const dayMs = 86_400_000
 
@@ -42,7 +42,10 @@ const show =
   call =>
     answerJson(200, find(call, kind).value)
 
-/** Batches of the requests in a file. @param handlers by the path of a request */
+/**
+ * Batches of requests in a file.
+ * @param handlers by the path of a request
+ */
 function fileBatches(handlers: { readonly [path: string]: Handler }): SimulatedUpstream {
   const create: Handler = async call => {
     const fields = readFields(call)
@@ -113,7 +116,7 @@ function fileBatches(handlers: { readonly [path: string]: Handler }): SimulatedU
   return { 'POST /v1/batches': create, 'GET /v1/batches/{id}': show('batch'), 'POST /v1/batches/{id}/cancel': cancel }
 }
 
-/** Batches whose requests are in their body. */
+/** Batches with the requests in the body. */
 function listBatches(messages: Handler): SimulatedUpstream {
   const create: Handler = async call => {
     const requests = listOf(readFields(call).get('requests'))

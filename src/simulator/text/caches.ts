@@ -56,7 +56,7 @@ const remove: Handler = call => {
   return answerJson(200, {})
 }
 
-/** Cached contents of the generative-language style. */
+/** Cached contents in the generative-language style. */
 export const caches: SimulatedUpstream = {
   'POST /v1beta/cachedContents': styled(googleStyle, create),
   'GET /v1beta/cachedContents/{id}': styled(googleStyle, call => answerJson(200, find(call).value)),

@@ -110,7 +110,7 @@ function finishOf({ prose, call }: Choice): string {
   return prose.truncated ? 'length' : 'stop'
 }
 
-/** The last record but one has the usage, when it was requested; every other then has `usage: null`. */
+/** If the client requested the usage, the last record but one has it, and all others have `usage: null`. */
 function writeChunks(one: object, choices: readonly Choice[], usage: object | undefined): string[] {
   const chunk = (rest: object): string =>
     writeRecord({ ...one, object: 'chat.completion.chunk', ...(usage && { usage: null }), ...rest })
@@ -139,7 +139,7 @@ function deltasOf({ prose, call }: Choice): readonly object[] {
   ]
 }
 
-/** A stream's text is that of a whole answer, without a blank at its end. */
+/** Removes the blank at the end, so that the text of a stream equals the text of a whole answer. */
 function trimLast(words: readonly string[]): readonly string[] {
   return words.map((word, i) => (i === words.length - 1 ? word.trimEnd() : word))
 }

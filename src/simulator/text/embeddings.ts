@@ -7,7 +7,7 @@ import { countWords } from './read.ts'
 import { openaiStyle } from './styles.ts'
 import { vectorOf } from './vectors.ts'
 
-/** `POST /v1/embeddings` (`docs/wire.md#usage`): of texts, or of tokens, one or many. */
+/** `POST /v1/embeddings` (`docs/wire.md#usage`): embeds texts or lists of tokens, one or several. */
 export const embeddings = perform(openaiStyle, rehearse)
 
 const inputsMax = 2048
@@ -51,7 +51,7 @@ function readInput(value: unknown): Input {
   throw fail('invalid_type', params, { param: 'input' })
 }
 
-/** 32-bit floats, the little end first. */
+/** 32-bit floats, little-endian. */
 function toBase64(vector: readonly number[]): string {
   const bytes = Buffer.alloc(vector.length * 4)
   for (const [i, value] of vector.entries()) bytes.writeFloatLE(value, i * 4)

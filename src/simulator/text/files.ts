@@ -34,7 +34,7 @@ const remove: Handler = call => {
   return answerJson(200, { id, object: 'file', deleted: true })
 }
 
-/** Both styles have the paths; only the messages style has this header. */
+/** Both styles use these paths; only requests in the messages style have this header. */
 const either =
   (own: Handler, ofMessages: Handler): Handler =>
   call =>

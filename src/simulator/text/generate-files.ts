@@ -17,7 +17,7 @@ const find = (call: Call): Kept => {
   return found
 }
 
-/** Stores a file and answers with it. `given` is the client's metadata. */
+/** Stores a file, and returns it. `given` is the client's metadata. */
 function store(call: Call, given: Shape, type: string, content: Buffer, headers: Played['headers']): Played {
   const { name: wanted, displayName, display_name } = given
   const name = typeof wanted === 'string' && wanted !== '' ? wanted : `files/${randomUUID().slice(0, 12)}`
@@ -47,7 +47,7 @@ function parse(text: string): Shape {
   }
 }
 
-/** Both parts of a body of type `multipart/related`: metadata and content. */
+/** Stores a file from a `multipart/related` body, whose two parts are metadata and content. */
 function storeParts(call: Call): Played {
   const boundary = /boundary="?([^";]+)"?/.exec(call.headers['content-type'] ?? '')?.[1]
   const parts = boundary === undefined ? [] : call.body.toString('latin1').split(`--${boundary}`).slice(1, -1)
@@ -116,7 +116,7 @@ const remove: Handler = call => {
   return answerJson(200, {})
 }
 
-/** Stored files of the generative-language style. */
+/** Stored files in the generative-language style. */
 export const generateFiles: SimulatedUpstream = {
   'POST /upload/v1beta/files': styled(googleStyle, upload),
   'GET /v1beta/files/{id}': styled(googleStyle, call => answerJson(200, find(call).value)),

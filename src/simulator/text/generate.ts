@@ -11,7 +11,10 @@ import { googleStyle } from './styles.ts'
 import { callTool } from './tools.ts'
 import { vectorOf } from './vectors.ts'
 
-/** The generative-language methods of a model, by what follows the colon (`docs/wire.md#generative-language-paths`). */
+/**
+ * The generative-language methods of a model, by their names after the colon
+ * (`docs/wire.md#generative-language-paths`).
+ */
 export const generateMethods = {
   generateContent: perform(googleStyle, call => {
     const { marks, chunks, whole } = rehearse(call)
@@ -24,7 +27,7 @@ export const generateMethods = {
   }),
   countTokens: perform(googleStyle, call => {
     const fields = readNamed(call)
-    // The contents are at the top, or in a whole request to be counted.
+    // The contents are in the body itself, or in the whole request that the client wants to count.
     const request = shapeOf(fields.get('generateContentRequest'))
     const input = fields.has('contents') ? fields : new Map(Object.entries(request))
     const contents = readList(input, 'contents')
@@ -43,10 +46,10 @@ export const generateMethods = {
   }),
 }
 
-/** Names above what is the caller's own: schemas, and what functions were given and gave back. */
+/** Members with the client's own names inside: schemas, and the arguments and results of functions. */
 const opaque = new Set('parameters parametersJsonSchema responseSchema responseJsonSchema args response'.split(' '))
 
-/** The fields by their names in camel case; this vendor takes those with underscores too, and some clients send them. */
+/** The fields by their names in camel case. The vendor also accepts names with underscores, which some clients send. */
 function readNamed(call: Call): Fields {
   return new Map([...readFields(call)].map(([name, value]) => [camelOf(name), renameAll(value)]))
 }
@@ -67,9 +70,9 @@ function camelOf(name: string): string {
 }
 
 type Chunk = {
-  /** The text of this chunk. */
+  /** The part of the record with the text of this chunk. */
   readonly part: object
-  /** What every chunk repeats: the tokens so far, and the model. */
+  /** The part of the record that every chunk repeats: the tokens so far and the model. */
   readonly tail: object
 }
 
@@ -137,7 +140,7 @@ function candidate(index: number, part: object, end: object): object {
   return { content: { parts: [part], role: 'model' }, ...end, index }
 }
 
-/** What the last part of a candidate comes with: why it ended, and what was searched for. */
+/** The end of a candidate: the reason for the end, and the search queries. */
 function endOf(prose: Prose, { searches, text }: Marks): object {
   const webSearchQueries = Array.from({ length: searches }, () => text)
   return { finishReason: finishOf(prose), ...(searches > 0 && { groundingMetadata: { webSearchQueries } }) }
@@ -182,13 +185,13 @@ function callOf(fields: Fields, turn: readonly unknown[], marks: Marks): ToolCal
   return answered || mode === 'NONE' ? undefined : callTool(tools, marks, mode === 'ANY')
 }
 
-/** A record ends with CRLF twice, as this vendor writes it. */
+/** This vendor ends a record with two CRLFs. */
 function scriptSse(values: readonly object[]): Script {
   const pieces = values.map(value => `data: ${JSON.stringify(value)}\r\n\r\n`)
   return { type: 'text/event-stream', stream: true, pieces }
 }
 
-/** One JSON array, an element at a time. */
+/** One JSON array, in one piece per element. */
 function scriptArray(values: readonly object[]): Script {
   const pieces = values.map((value, i) => `${i === 0 ? '[' : ',\r\n'}${JSON.stringify(value)}`)
   return { type: 'application/json', stream: false, pieces: [...pieces, ']'] }

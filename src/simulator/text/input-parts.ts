@@ -1,16 +1,16 @@
 import type { Marks } from './marks.ts'
 
-/** Kinds of input tokens, which are parts of all input tokens. */
+/** Kinds of input tokens. Each is a part of all input tokens. */
 export type InputParts = {
   readonly cached: number
   /** Written to a cache, for any lifetime. */
   readonly written: number
-  /** Of those, written for an hour. */
+  /** The part of `written` with a lifetime of an hour. */
   readonly writtenHour: number
   readonly audio: number
 }
 
-/** What the marks of a prompt make of its input tokens: together never more than there are. */
+/** Divides the input tokens into the kinds that the prompt demands; their sum is never more than `input`. */
 export function inputPartsOf(input: number, marks: Marks): InputParts {
   const cached = Math.min(marks.cachedTokens, input)
   const written = Math.min(marks.writtenTokens, input - cached)

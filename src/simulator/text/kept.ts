@@ -1,20 +1,20 @@
 import type { Call, Site } from '../upstream.ts'
 import type { Shape } from './read.ts'
 
-/** Highest number of stored objects; the oldest is dropped first. */
+/** The maximum number of stored objects; the oldest is dropped first. */
 const keptMax = 10_000
 
 export type Kept = {
   readonly kind: string
   readonly value: Shape
   readonly input: readonly unknown[]
-  /** What it becomes at that time. */
+  /** The value from the given time on. */
   readonly later?: { readonly atMs: number; readonly value: Shape }
 }
 
 const bySite = new WeakMap<Site, Map<string, Kept>>()
 
-/** Object name with its account, which is the request's credential. Accounts do not share objects. */
+/** The id of an object with its account, which is the request's credential. Accounts do not share objects. */
 function nameOf({ headers }: Call, id: string): string {
   return `${headers['authorization'] ?? headers['x-api-key'] ?? headers['x-goog-api-key'] ?? ''} ${id}`
 }

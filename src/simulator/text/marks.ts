@@ -1,4 +1,4 @@
-/** What a prompt may demand of the simulated text upstream, as the simulator describes it. */
+/** The demands that a prompt may make of the simulated text upstream, with their descriptions. */
 export const demands = {
   '[[status N]]':
     'refuse with status N (400 to 599); [[status 429 7]] says Retry-After: 7, 429 and 503 say 1 by default',
@@ -17,10 +17,10 @@ export const demands = {
   '[[error-event]]': 'go wrong in the middle of a stream, in its own style; otherwise an error with status 200',
 } as const
 
-/** A call of a tool, as the simulated model makes it. */
+/** A tool call of the simulated model. */
 export type ToolCall = { readonly name: string; readonly input: unknown }
 
-/** What a prompt demands, and the prompt without it. */
+/** The demands of a prompt, and the prompt without them. */
 export type Marks = {
   readonly text: string
   readonly refusal: { readonly status: number; readonly retryAfterS: number | undefined } | undefined
@@ -33,7 +33,7 @@ export type Marks = {
   readonly audioTokens: number
   readonly reasoningTokens: number
   readonly searches: number
-  /** Tools to call, with their arguments: the first one that the request offers. */
+  /** Calls that the prompt demands; the first one whose tool the request offers is made. */
   readonly calls: readonly ToolCall[]
   readonly cut: boolean
   readonly errorEvent: boolean
@@ -44,7 +44,7 @@ const mark =
 const wordsMax = 10_000
 const searchesMax = 20
 
-/** Reads the marks of a prompt, so that every fault of an upstream can be had on demand; the last of a kind counts. */
+/** Reads the demands of a prompt, which produce every fault of an upstream. The last demand of a kind counts. */
 export function readMarks(prompt: string): Marks {
   const found = new Map([...prompt.matchAll(mark)].map(([, name = '', first, second]) => [name, { first, second }]))
   const { calls, rest } = readCalls(prompt)
@@ -74,7 +74,7 @@ export function readMarks(prompt: string): Marks {
 const callStart = '[[call '
 const callEnd = '}]]'
 
-/** The marks of tool calls, and the prompt without them. Marks whose arguments are not JSON are dropped. */
+/** The demanded tool calls, and the prompt without them. Calls whose arguments are not JSON are removed. */
 function readCalls(prompt: string): { readonly calls: readonly ToolCall[]; readonly rest: string } {
   const calls: ToolCall[] = []
   let rest = ''
@@ -87,7 +87,7 @@ function readCalls(prompt: string): { readonly calls: readonly ToolCall[]; reado
     try {
       calls.push({ name, input: JSON.parse(json) as unknown })
     } catch {
-      // The prompt means something else by it.
+      // It is not a demand.
     }
     rest += prompt.slice(at, start)
     at = end + callEnd.length

@@ -32,7 +32,7 @@ const remove: Handler = call => {
   return answerJson(200, { id, type: 'file_deleted' })
 }
 
-/** Stored files of the messages style, at the paths that it shares with the chat-completions style. */
+/** Stored files in the messages style, at the same paths as those in the chat-completions style. */
 export const messageFiles = {
   create: styled(anthropicStyle, create),
   get: styled(anthropicStyle, call => answerJson(200, find(call).value)),

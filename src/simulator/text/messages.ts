@@ -15,7 +15,7 @@ export const messages = perform(anthropicStyle, rehearseMessage)
 /** `POST /v1/messages/count_tokens`. */
 export const countTokens = perform(anthropicStyle, rehearseCount)
 
-/** From this version on, sampling parameters are refused. */
+/** Versions from this one on refuse sampling parameters. */
 const strictVersion = '2026-10-21'
 
 function rehearseMessage(call: Call): Rehearsed {
@@ -54,7 +54,7 @@ function rehearseMessage(call: Call): Rehearsed {
   return { marks, script: scriptJson({ ...open, content: [block], ...end, usage }) }
 }
 
-/** What was read, and what was searched for. */
+/** The usage of input tokens and of web searches. */
 function readTokens(input: number, marks: Marks): object {
   const { cached, written, writtenHour } = inputPartsOf(input, marks)
   return {
@@ -105,7 +105,7 @@ function callOf(fields: Fields, turn: readonly unknown[], marks: Marks): ToolCal
   return callTool(tools, marks, typeof name === 'string' ? name : type === 'any')
 }
 
-/** The schema's place today, and the one before it. */
+/** The schema in its present field, or in the former one. */
 function formatOf(fields: Fields): Shape | undefined {
   const format = shapeOf(shapeOf(fields.get('output_config'))['format'] ?? fields.get('output_format'))
   return format['type'] === 'json_schema' ? format : undefined
@@ -116,7 +116,7 @@ function stopOf(prose: Prose, tool: ToolCall | undefined): string {
   return prose.truncated ? 'max_tokens' : 'end_turn'
 }
 
-/** The first event has the input tokens, the last but one all of them. */
+/** The first event has the usage of the input; the last but one has the whole usage. */
 function writeEvents(open: Shape, block: Shape, prose: Prose, end: Shape, usage: Shape): string[] {
   const isTool = block['type'] === 'tool_use'
   const deltas: readonly object[] = isTool

@@ -6,7 +6,7 @@ import { perform, type Rehearsed, scriptJson } from './perform.ts'
 import { textOf } from './read.ts'
 import { openaiStyle } from './styles.ts'
 
-/** `POST /v1/moderations`: an input is found at fault in the categories whose names it holds. */
+/** `POST /v1/moderations`: flags an input in each category whose name it contains. */
 export const moderations = perform(openaiStyle, rehearse)
 
 const categories = ['harassment', 'hate', 'illicit', 'self-harm', 'sexual', 'violence']
@@ -19,7 +19,7 @@ function rehearse(call: Call): Rehearsed {
   return { marks: readMarks(inputs[0] ?? ''), script }
 }
 
-/** Texts side by side are judged one by one; of a list of texts and images, the texts together. */
+/** Each text in a list of texts is judged alone; the texts in a list of texts and images are judged together. */
 function readInputs(value: unknown): readonly string[] {
   const name = 'input'
   if (value === undefined) throw fail('missing_required_parameter', { name }, { param: name })

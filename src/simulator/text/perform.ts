@@ -8,24 +8,24 @@ import type { Style } from './styles.ts'
 
 type Piece = string | Buffer
 
-/** An answer before anything of it is sent: what would go over the wire if nothing went wrong. */
+/** A complete answer without faults, before any of it is sent. */
 export type Script = { readonly type: string; readonly stream: boolean; readonly pieces: readonly Piece[] }
 
 export function scriptJson(value: unknown): Script {
   return { type: 'application/json', stream: false, pieces: [JSON.stringify(value)] }
 }
 
-/** Server-sent events: each piece a record of its own, blank line and all. */
+/** Server-sent events: each piece is one record with its blank line. */
 export function scriptEvents(pieces: readonly string[]): Script {
   return { type: 'text/event-stream; charset=utf-8', stream: true, pieces }
 }
 
-/** A record without a name, as chat completions and generative-language streams have it. */
+/** A record without a name, as in streams of chat completions and of the generative-language style. */
 export function writeRecord(data: unknown): string {
   return `data: ${JSON.stringify(data)}\n\n`
 }
 
-/** A record named by its `type`: readers of the messages style drop those without a name. */
+/** A record named by its `type`: clients of the messages style drop records without a name. */
 export function writeNamedRecord(data: { readonly type: string; readonly [name: string]: unknown }): string {
   return `event: ${data.type}\n${writeRecord(data)}`
 }
@@ -33,14 +33,14 @@ export function writeNamedRecord(data: { readonly type: string; readonly [name: 
 export type Rehearsed = { readonly marks: Marks; readonly script: Script }
 
 /**
- * A handler whose answer goes wrong where its prompt demands it, and whose refusals are worded in the style.
- * @param rehearse makes the whole answer; refuses by throwing a Failure
+ * Makes a handler that adds the demanded faults to an answer, and words refusals in the style.
+ * @param rehearse makes the whole answer; throws a Failure to refuse the request
  */
 export function perform(style: Style, rehearse: (call: Call) => Rehearsed | Promise<Rehearsed>): Handler {
   return async call => {
     try {
       const { marks, script } = await rehearse(call)
-      // Nothing waits for the simulator to end: the connection is what keeps it.
+      // `ref: false`: a wait does not keep the process running; the open connection does.
       if (marks.slowMs > 0) await wait(marks.slowMs, undefined, { ref: false })
       if (marks.refusal) throw refuse(marks.refusal)
       return play(style, marks, script)
@@ -70,7 +70,7 @@ function play(style: Style, marks: Marks, { type, stream, pieces }: Script): Pla
   return { status: 200, headers, body: emit(pieces, stream ? marks.pauseMs : 0, false) }
 }
 
-/** The first half: of the pieces, or of the one that there is. */
+/** The first half of the pieces; of a single piece, the first half of its bytes. */
 function half(pieces: readonly Piece[]): readonly Piece[] {
   const [only = ''] = pieces
   return pieces.length > 1 ? pieces.slice(0, Math.ceil(pieces.length / 2)) : [only.slice(0, only.length >> 1)]
@@ -81,7 +81,7 @@ async function* emit(pieces: readonly Piece[], pauseMs: number, cut: boolean): A
     if (pauseMs > 0) await wait(pauseMs, undefined, { ref: false })
     yield piece
   }
-  // What was written has to be on its way before the connection goes.
+  // The pieces have to be sent before the connection breaks.
   if (cut) {
     await nextTurn()
     throw new Error('cut on demand')

@@ -8,12 +8,12 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The text of a message in any style: of a string, of parts, of parts within parts, with blanks between them. */
+/** The text of a message in any style: of strings and of nested parts, joined with blanks. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return value.map(textOf).filter(Boolean).join(' ')
   const { text, content, parts, output, functionResponse } = shapeOf(value)
-  // What a function gave back is an object of the caller's own making.
+  // The result of a function is an object with the client's own members.
   const given = Object.values(shapeOf(shapeOf(functionResponse)['response']))
   return [text, content, parts, output, given].map(one => (one === undefined ? '' : textOf(one))).find(Boolean) ?? ''
 }
@@ -23,8 +23,8 @@ const typeFromModel = /_call$|^reasoning$/
 const fromOperator = /^(?:system|developer)$/
 
 /**
- * What the model is to answer: the messages after its own last one, without instructions. Agents send reminders and
- * instructions around a prompt, in messages of their own.
+ * The part of the conversation that the model has to answer: the messages after its own last one, without instructions.
+ * Agents send reminders and instructions before and after a prompt, in separate messages.
  */
 export function lastTurn(messages: readonly unknown[]): readonly unknown[] {
   const own = messages.findLastIndex(message => {
@@ -35,7 +35,7 @@ export function lastTurn(messages: readonly unknown[]): readonly unknown[] {
   return turn.length > 0 ? turn : messages.slice(-1)
 }
 
-/** Tokens, as this simulator counts them: words. */
+/** The number of tokens: this simulator counts words. */
 export function countWords(text: string): number {
   return text.match(/\S+/g)?.length ?? 0
 }

@@ -8,12 +8,12 @@ import { countWords, readList, textOf } from './read.ts'
 import { cohereStyle } from './styles.ts'
 import { overlap } from './vectors.ts'
 
-/** `POST /v1/rerank` (`docs/wire.md#rerank`): one body that readers of either kind of reranker take. */
+/** `POST /v1/rerank` (`docs/wire.md#rerank`): a body that clients of both kinds of rerankers can read. */
 export const rerankV1 = perform(cohereStyle, call => rehearse(call, '1'))
-/** `POST /v2/rerank`: documents are texts, and do not come back. */
+/** `POST /v2/rerank`: documents are texts, and the response does not repeat them. */
 export const rerankV2 = perform(cohereStyle, call => rehearse(call, '2'))
 
-/** Documents that one search unit pays for. */
+/** The number of documents in one search unit. */
 const unitDocuments = 100
 
 function rehearse(call: Call, version: '1' | '2'): Rehearsed {

@@ -14,19 +14,19 @@ import { responsesStyle } from './styles.ts'
 import { callTool } from './tools.ts'
 
 /**
- * `POST /v1/responses` (`docs/wire.md#usage`): text, calls of functions, and with the tool `image_generation` a picture
- * of family A when the prompt speaks of one.
+ * `POST /v1/responses` (`docs/wire.md#usage`): text, function calls, and a picture of family A if the request has the
+ * tool `image_generation`, and forces it or has a prompt that mentions a picture.
  */
 export const responses = perform(responsesStyle, rehearse)
 
-/** One thing that the simulated model puts out: its text, a call, or a picture as base64. */
+/** One output of the simulated model: text, a call, a picture in base64, or a search. */
 type Output =
   | { readonly kind: 'text'; readonly prose: Prose }
   | { readonly kind: 'call'; readonly call: ToolCall }
   | { readonly kind: 'picture'; readonly size: string; readonly base64: string }
   | { readonly kind: 'search'; readonly query: string }
 
-/** An output as it is in the answer, and its events between the first and the last. */
+/** An output as the response contains it, and its events between the first and the last. */
 type Written = { readonly begun: Shape; readonly done: Shape; readonly between: (index: number) => readonly Event[] }
 type Event = { readonly type: string; readonly [name: string]: unknown }
 
@@ -77,7 +77,7 @@ async function rehearse(call: Call): Promise<Rehearsed> {
     usage: usageOf(fields, messages, outputs, marks),
   }
   if (fields.get('background') === true && !readFlag(fields, 'stream')) {
-    // The prompt's wait is that of the work, not of the answer.
+    // The demanded wait delays the work in the background, not the response.
     const queued = { ...open, background: true, status: 'queued' }
     const later = { atMs: call.site.now() + marks.slowMs, value: { ...whole, background: true } }
     keep(call, whole.id, { kind: 'response', value: queued, input: messages, later })

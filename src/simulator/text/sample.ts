@@ -1,27 +1,27 @@
 import { listOf, type Shape, shapeOf } from './read.ts'
 
-/** What is around the place that a value is made for. */
+/** The context of a value in the sample. */
 type Place = {
-  /** The schema as sent, which `$ref` points into. */
+  /** The schema as sent; each `$ref` points into it. */
   readonly root: unknown
-  /** The value of strings. */
+  /** The text of all strings. */
   readonly text: string
   readonly depth: number
-  /** Values and references that may still be made: a schema that branches into itself would never end. */
+  /** The number of values and references that may still be made: without it, a recursive schema would never end. */
   readonly budget: { left: number }
 }
 
-/** Deeper than any answer that is read; a schema that holds itself has to end somewhere. */
+/** Deeper than any answer that clients read; the sample of a recursive schema has to end. */
 const depthMax = 8
-/** Where only what has to be there is written. */
+/** From this depth on, only required members are written. */
 const depthOptionalMax = 4
 const itemsMax = 64
 const budgetMax = 5_000
 
 /**
- * A value that satisfies a JSON Schema, in the words of any vendor: types (in capitals too), enums, ranges, lengths,
- * formats, arrays, `$ref`, `anyOf`, `oneOf`, `allOf`, `nullable`. Strings say `text` where nothing forbids it; a `pattern`
- * is kept when one of a few usual strings fits it.
+ * A value that satisfies a JSON Schema of any vendor: types (also in capitals), enums, ranges, lengths, formats,
+ * arrays, `$ref`, `anyOf`, `oneOf`, `allOf`, `nullable`. Strings are `text` if the schema allows it. A `pattern` is
+ * satisfied if one of a few usual strings matches it.
  */
 export function sampleOf(schema: unknown, text: string): unknown {
   return sample(schema, { root: schema, text, depth: 0, budget: { left: budgetMax } })
@@ -40,7 +40,9 @@ function sample(given: unknown, place: Place): unknown {
   return kind === 'null' ? null : sampleText(schema, place.text)
 }
 
-/** The schema that is meant: the target of a reference, of several the first that ends, of all of them their sum. */
+/**
+ * The effective schema: the target of a reference, the first of several alternatives, or all schemas of `allOf` joined.
+ */
 function resolve(given: unknown, place: Place, steps = 0): Shape {
   const schema = shapeOf(given)
   if (steps > depthMax || place.budget.left-- <= 0) return {}
@@ -50,7 +52,7 @@ function resolve(given: unknown, place: Place, steps = 0): Shape {
   if (all.length > 0) return [own, ...all].reduce<Shape>(join, {})
   const several = [...listOf(anyOf), ...listOf(oneOf)]
   if (several.length === 0) return schema
-  // One that is nothing, where one may be: a schema that holds itself ends there.
+  // Deep in the sample, the alternative `null` ends a recursive schema.
   const none = several.find(one => shapeOf(one)['type'] === 'null')
   return join(own, resolve(place.depth >= depthOptionalMax && none ? none : several[0], place, steps + 1))
 }
@@ -66,7 +68,7 @@ function join(a: Shape, b: Shape): Shape {
   }
 }
 
-/** `#`, or `#/$defs/name`, in the schema itself. */
+/** Finds `#` or `#/$defs/name` in the schema itself. */
 function find(root: unknown, pointer: string): unknown {
   const names = pointer.replace(/^#\/?/, '').split('/').filter(Boolean)
   return names.reduce((value: unknown, name) => {
@@ -79,7 +81,7 @@ function wordOf(type: unknown): string {
   return typeof type === 'string' ? type.toLowerCase() : ''
 }
 
-/** One vendor writes its types in capitals, and a type may be a list of them. */
+/** One vendor writes types in capitals, and a type may be a list of types. */
 function kindOf({ type, properties, items, prefixItems, nullable }: Shape, { depth }: Place): string {
   const kinds = (Array.isArray(type) ? (type as unknown[]) : [type]).map(wordOf)
   if (depth >= depthOptionalMax && (nullable === true || kinds.includes('null'))) return 'null'
@@ -113,12 +115,12 @@ function sampleArray({ items, prefixItems, minItems, maxItems }: Shape, place: P
   return [...first.slice(0, length), ...rest]
 }
 
-/** 1, or what is next to it within the range. */
+/** 1, or the nearest number to it within the range. */
 function sampleNumber(schema: Shape, kind: 'integer' | 'number'): number {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema
   const step = typeof multipleOf === 'number' && multipleOf > 0 ? multipleOf : kind === 'integer' ? 1 : 0
   const nudge = step || 0.5
-  // Older drafts have true where newer ones have the bound.
+  // Older drafts have `true` instead of the bound.
   const above = typeof exclusiveMinimum === 'number' ? exclusiveMinimum + nudge : -Infinity
   const below = typeof exclusiveMaximum === 'number' ? exclusiveMaximum - nudge : Infinity
   const low = Math.max(above, bound(minimum, -Infinity) + (exclusiveMinimum === true ? nudge : 0))
@@ -144,7 +146,7 @@ const formats: { readonly [format: string]: string } = {
 }
 
 const usualTexts = ['a', 'A', '1', 'abc', 'ABC', 'Abc', '123', 'a1', 'A1', 'abc-123', '12345', '#a1b2c3', '2026-01-02']
-/** A pattern is the caller's: what it is tried on is too short for it to take long. */
+/** A client's pattern is matched only with short texts, so that it cannot run for long. */
 const triedMax = 10
 const patternMax = 200
 
@@ -170,7 +172,7 @@ function bound(value: unknown, otherwise: number): number {
   return typeof value === 'number' ? value : otherwise
 }
 
-/** One vendor writes its lengths as strings of digits. */
+/** One vendor writes lengths as strings of digits. */
 function count(value: unknown, otherwise: number): number {
   const number = typeof value === 'string' ? Number(value) : value
   return typeof number === 'number' && number >= 0 ? number : otherwise

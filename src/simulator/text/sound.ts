@@ -5,7 +5,7 @@ const wordSeconds = 0.12
 const bytesPerSample = 2
 const wavHeadBytes = 44
 
-/** A word a tone, each of its own height: 24 kHz, 16 bits, one channel; as MP3 silence of the same length. */
+/** A tone for each word, each at its own pitch: 24 kHz, 16 bits, one channel. MP3 is silence of the same length. */
 export function soundOf(format: SoundFormat, words: number): Buffer {
   const seconds = Math.max(1, words) * wordSeconds
   if (format === 'mp3') return silence(seconds)
@@ -18,7 +18,7 @@ export function soundOf(format: SoundFormat, words: number): Buffer {
   return format === 'pcm' ? samples : Buffer.concat([wavHead(samples.length), samples])
 }
 
-/** How long a sound lasts: by the header of a WAV, otherwise as many bytes take at 128 kbit/s. In seconds. */
+/** The length of a sound in seconds: from the header of a WAV, otherwise from its bytes at 128 kbit/s. */
 export function lengthOf(sound: Buffer): number {
   const isWav = sound.length >= wavHeadBytes && sound.toString('latin1', 0, 4) === 'RIFF'
   const perSecond = isWav ? sound.readUInt32LE(28) : 16_000
@@ -43,7 +43,7 @@ function wavHead(bytes: number): Buffer {
   return head
 }
 
-/** MPEG-2 layer III at 24 kHz and 8 kbit/s, one channel: frames of 24 bytes and 576 samples that hold nothing. */
+/** MPEG-2 layer III at 24 kHz and 8 kbit/s, one channel: empty frames of 24 bytes and 576 samples. */
 function silence(seconds: number): Buffer {
   const frame = Buffer.alloc(24)
   frame.writeUInt32BE(0xfff314c4)

@@ -3,7 +3,7 @@ import { answerJson } from '../answer.ts'
 import type { Handler } from '../upstream.ts'
 import type { Style } from './styles.ts'
 
-/** A handler whose refusals are in an API format. */
+/** A handler that sends its refusals in the given style. */
 export function styled(style: Style, handler: Handler): Handler {
   return async call => {
     try {

@@ -1,14 +1,14 @@
 import type { Failure } from '../../domain/index.ts'
 
-/** How one vendor words its errors. Seen: `docs/wire.md#errors`. */
+/** A vendor's form of errors; see `docs/wire.md#errors`. */
 export type Style = {
   readonly body: (failure: Failure) => object
-  /** An error in the middle of a stream, as the bytes of its record; `sequence` records came before it. */
+  /** The bytes of an error record in the middle of a stream, after `sequence` records. */
   readonly record: (failure: Failure, sequence: number) => string
 }
 
 const openaiError = ({ message, type, param, code }: Failure): object => {
-  // Vendors give the caller's faults a code and their own none.
+  // Vendors send a code with errors of the client, and none with their own.
   return { message, type, param, code: type === 'server_error' ? null : code }
 }
 

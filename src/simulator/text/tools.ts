@@ -1,12 +1,12 @@
 import type { Marks, ToolCall } from './marks.ts'
 import { sampleOf } from './sample.ts'
 
-/** A function that the caller offers. */
+/** A function that the client offers. */
 export type Tool = { readonly name: string; readonly schema: unknown }
 
 /**
- * Calls the tool that a mark of the prompt demands, else the one whose name the prompt contains or the request forces.
- * @param forced a tool's name, or true for any
+ * Calls the tool that the prompt demands; otherwise the tool that the request forces or that the prompt names.
+ * @param forced the name of a tool, or true for any tool
  */
 export function callTool(
   tools: readonly Tool[],

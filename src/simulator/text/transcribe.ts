@@ -8,7 +8,7 @@ import { splitProse } from './prose.ts'
 import { lengthOf } from './sound.ts'
 import { openaiStyle } from './styles.ts'
 
-/** `POST /v1/audio/transcriptions` (`docs/wire.md#audio`): says how long the sound is, then the form's own prompt. */
+/** `POST /v1/audio/transcriptions` (`docs/wire.md#audio`): the length of the sound, then the form's own prompt. */
 export const transcribe = perform(openaiStyle, rehearse)
 
 const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const
@@ -104,7 +104,7 @@ function scriptStream({ text, words, seconds }: Spoken): Script {
   ])
 }
 
-/** `00:00:01,250`; the mark before the milliseconds is the format's. */
+/** `00:00:01,250`; the format selects the character before the milliseconds. */
 function clock(seconds: number, mark: string): string {
   return new Date(Math.round(seconds * 1000)).toISOString().slice(11, 23).replace('.', mark)
 }

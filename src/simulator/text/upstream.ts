@@ -18,7 +18,7 @@ import { storedResponses } from './stored-responses.ts'
 import { transcribe } from './transcribe.ts'
 import { hear, voice } from './voice.ts'
 
-/** What the requests of a batch may be. */
+/** The paths of requests that a batch may contain. */
 const inBatches = {
   '/v1/chat/completions': chat,
   '/v1/completions': completions,
@@ -28,8 +28,8 @@ const inBatches = {
 }
 
 /**
- * Text, sound and ranks in every style: the answer is made of the request, the same each time; tokens are words.
- * A prompt may demand faults (`marks.ts`). Shapes are those of `docs/wire.md`.
+ * Text, sound and ranks in every style. The same request always gets the same answer; tokens are words. A prompt may
+ * demand faults (`marks.ts`). `docs/wire.md` defines the shapes.
  */
 export const text: SimulatedUpstream = {
   'POST /v1/chat/completions': chat,

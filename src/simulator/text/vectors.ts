@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Numbers for a text, of length one: texts with words in common point in like directions. */
+/** A vector of length one for a text: vectors of texts with common words have similar directions. */
 export function vectorOf(text: string, dimensions: number): readonly number[] {
   const sum = new Float64Array(dimensions)
   for (const word of wordsOf(text)) {
@@ -10,11 +10,11 @@ export function vectorOf(text: string, dimensions: number): readonly number[] {
     }
   }
   const length = Math.hypot(...sum) || 1
-  // What travels as 32-bit floats is the same number in either encoding.
+  // Rounded to 32-bit floats, so that the numbers are equal in both encodings.
   return Array.from(sum, value => Math.fround(value / length))
 }
 
-/** The share of the query's words that the document has, from 0 to 1. */
+/** The share of the query's words in the document, from 0 to 1. */
 export function overlap(query: string, document: string): number {
   const queryWords = new Set(wordsOf(query))
   const had = new Set(wordsOf(document))

@@ -10,7 +10,7 @@ import { cut, soundTypes } from './speech.ts'
 import { elevenlabsStyle } from './styles.ts'
 import { readUpload } from './transcribe.ts'
 
-/** `POST /v1/text-to-speech/{voice}` (`docs/wire.md#voices`): the sound of `speech`, always in 24 kHz. */
+/** `POST /v1/text-to-speech/{voice}` (`docs/wire.md#voices`): the sound of `speech`, always at 24 kHz. */
 export const voice = perform(elevenlabsStyle, rehearse)
 
 const voiceId = /^[A-Za-z0-9]{20}$/

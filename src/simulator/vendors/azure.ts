@@ -30,7 +30,7 @@ const images: SimulatedUpstream = openVendor({
     },
   },
   credential: call => call.headers['api-key'] !== undefined || bearer(call),
-  // The address of the resource, or that with /openai.
+  // Clients use the address of the resource, or the same address with /openai.
   routes: Object.fromEntries(
     ['', '/openai'].flatMap(root => [
       [`POST ${root}/deployments/{deployment}/images/generations`, byDeployment(drawGeneration)],
@@ -41,7 +41,7 @@ const images: SimulatedUpstream = openVendor({
   ),
 })
 
-/** GPT Image at Azure: by deployment and version of the API, or at the newer address; and text at the newer address. */
+/** Azure: GPT Image by deployment and version of the API, or at the newer address; text at the newer address. */
 export const azure: SimulatedUpstream = { ...text, ...images }
 
 function byDeployment(draw: Draw): (request: VendorRequest) => Promise<Played> {

@@ -9,7 +9,7 @@ import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { shapeAt } from './shapes.ts'
 
-/** Bedrock: what is sent and answered depends on the model in the path; a list of plain base64 either way. */
+/** Bedrock: the model in the path determines the shapes; all of them return a list of plain base64. */
 export const bedrock: SimulatedUpstream = openVendor({
   name: 'bedrock',
   words: {
@@ -23,7 +23,7 @@ export const bedrock: SimulatedUpstream = openVendor({
     body: ({ message }) => ({ message }),
     headers: ({ code }) => ({ 'x-amzn-errortype': code }),
   },
-  // A signature or a key of Bedrock's own; neither is looked into.
+  // A signature, or a key of Bedrock; the simulator does not check either.
   credential: call => bearer(call) || bearer(call, 'AWS4-HMAC-SHA256'),
   routes: { 'POST /model/{model}/invoke': invoke },
 })
@@ -87,7 +87,7 @@ const stabilityFields = {
 const stabilityPrices: { readonly [name: string]: string } = { core: '0.04', ultra: '0.14', sd3: '0.08' }
 
 function invoke(request: VendorRequest): Promise<Played> {
-  // A model, or an inference profile of one in a region or as an ARN.
+  // The last part of the path is a model, or an inference profile of one in a region or as an ARN.
   const last = (request.params['model'] ?? '').split('/').at(-1) ?? ''
   const from = Math.max(...['amazon.nova', 'amazon.titan', 'stability.'].map(maker => last.indexOf(maker)))
   const name = from === -1 ? undefined : last.slice(from)

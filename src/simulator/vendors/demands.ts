@@ -1,7 +1,10 @@
 import type { Marks } from '../text/marks.ts'
 import { readMarks } from '../text/marks.ts'
 
-/** What a prompt may demand of a simulated image vendor, in addition to status, slow, pause, cut and error-event. */
+/**
+ * The demands that a prompt may make of a simulated image vendor, in addition to status, slow, pause, cut and
+ * error-event.
+ */
 export const pictureDemands = {
   '[[refused]]':
     "refuse the prompt in the vendor's own way, which for many is an answer of status 200 without a picture",
@@ -27,16 +30,16 @@ export const pictureDemands = {
 } as const
 
 export type Demands = Marks & {
-  /** The prompt as it was sent. */
+  /** The prompt as the client sent it. */
   readonly prompt: string
   has(name: string): boolean
-  /** The numbers of a demand; undefined when it is not there. */
+  /** The numbers of a demand; undefined if the prompt does not have it. */
   numbers(name: string): readonly [number | undefined, number | undefined] | undefined
 }
 
 const mark = /\[\[([a-z-]+)(?: (\d{1,5}))?(?: (\d{1,5}))?\]\]/g
 
-/** @param turn how many requests of this very prompt there have been, this one among them */
+/** @param turn the number of requests with this prompt, including this one */
 export function readDemands(prompt: string, turn: number): Demands {
   const found = new Map(
     [...prompt.matchAll(mark)].map(([, name = '', first, second]) => [

@@ -30,10 +30,10 @@ const vendor: Omit<Vendor, 'name' | 'routes'> = {
   linkMinutes: 24 * 60,
 }
 
-/** fal, called and answered at once. */
+/** fal for synchronous requests. */
 export const fal: SimulatedUpstream = openVendor({ ...vendor, name: 'fal', routes: { 'POST /{model}': run } })
 
-/** fal's queue, which is another host: submit, status, response; the model's sub path belongs to the first alone. */
+/** fal's queue, which is a separate host: submit, status, response. Only the submit has the model's sub path. */
 export const falQueue: SimulatedUpstream = openVendor({
   ...vendor,
   name: 'fal-queue',
@@ -78,10 +78,10 @@ const urls = { image_urls: must(list(link, 14)) }
 
 type Model = {
   readonly fields: Shape
-  /** Dollars a picture, by resolution or by quality and size, or a megapixel. */
+  /** Dollars per picture, by resolution or by quality and size; otherwise per megapixel. */
   readonly prices?: { readonly [key: string]: string }
   readonly perMegapixel?: string
-  /** One picture, as `image`. */
+  /** The response has one picture, as `image`. */
   readonly single?: boolean
 }
 
@@ -199,7 +199,7 @@ function urlsOf({ id, about: { app, read } }: Job<Queued>): object {
 function findJob({ desk, params }: VendorRequest): Job<Queued> {
   const job = desk.jobs.find<Queued>(params['id'])
   if (!job) throw new Problem('not_found', 'Request not found')
-  // A sub path before `requests` is no address of the queue.
+  // The queue has no address with a sub path before `requests`.
   if (job.about.app !== params['app']) throw new Problem('not_found', 'Method Not Allowed', { status: 405 })
   return job
 }

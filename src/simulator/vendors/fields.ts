@@ -5,7 +5,10 @@ import { readForm } from '../read-form.ts'
 import type { Call } from '../upstream.ts'
 import { Problem } from './problem.ts'
 
-/** Reads a value at a path of the request; undefined is a field that is not there. @throws Problem */
+/**
+ * Reads a value at a path of the request; an absent field has the value undefined.
+ * @throws Problem
+ */
 export type Rule<T> = (value: unknown, at: string) => T
 export type Shape = { readonly [name: string]: Rule<unknown> }
 export type Read<S extends Shape> = { readonly [name in keyof S]: S[name] extends Rule<infer T> ? T : never }
@@ -15,7 +18,7 @@ function invalid(at: string, found: unknown, expected: string): Problem {
   return new Problem('invalid_value', `Invalid value at '${at}': ${shown}. Expected ${expected}.`, { field: at })
 }
 
-/** A rule of values that are there; null is no value, as with absent ones. */
+/** Makes a rule for present values; null counts as absent. */
 function rule<T>(expected: string, read: (value: unknown, at: string) => T | undefined): Rule<T | undefined> {
   return (value, at) => {
     if (value === undefined || value === null) return undefined
@@ -63,7 +66,7 @@ export function list<T>(inner: Rule<T | undefined>, max: number): Rule<readonly 
   )
 }
 
-/** An object of these fields and no others. */
+/** An object with these fields and no others. */
 export function shape<S extends Shape>(members: S): Rule<Read<S> | undefined> {
   return rule('an object', (value, at) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
@@ -84,7 +87,10 @@ function readMembers<S extends Shape>(members: S, value: object, at: string): Re
   ) as Read<S>
 }
 
-/** Whichever takes it first; an object with a field too many is the one's that it was nearly. */
+/**
+ * Uses the first rule that accepts the value. If neither does, and the first found an unknown field, its problem is
+ * thrown.
+ */
 export function either<A, B>(one: Rule<A>, other: Rule<B>): Rule<A | B> {
   return (value, at) => {
     try {
@@ -100,7 +106,7 @@ export function either<A, B>(one: Rule<A>, other: Rule<B>): Rule<A | B> {
   }
 }
 
-/** A picture that the caller sent; of a link the pixels are not known. */
+/** A picture in the request. The pixels of a link are unknown. */
 export type Sent = { readonly pixels: Pixels | undefined; readonly mime: string | undefined }
 type Spelling = 'link' | 'data-url' | 'base64'
 
@@ -124,7 +130,7 @@ export function image(...spellings: readonly Spelling[]): Rule<Sent | undefined>
   })
 }
 
-/** The file of a form's part. */
+/** The file in a part of a form. */
 export const file = rule('a file', value => (Buffer.isBuffer(value) ? pictureOf(value) : undefined))
 
 function pictureOf(bytes: Buffer): Sent | undefined {
@@ -133,8 +139,8 @@ function pictureOf(bytes: Buffer): Sent | undefined {
 }
 
 /**
- * @param assumed the type of a body without a type
- * @throws Problem when the body is no JSON object of these fields
+ * @param assumed the media type of a body without one
+ * @throws Problem if the body is not a JSON object with these fields
  */
 export function readJson<S extends Shape>(
   { body, headers }: Pick<Call, 'body' | 'headers'>,
@@ -157,8 +163,7 @@ export function readJson<S extends Shape>(
 }
 
 /**
- * Reads a form: a name that ends in `[]` may occur several times, and is read as a list. Numbers and truths are
- * written as words there.
+ * Reads a form. A name that ends in `[]` may occur several times, and gives a list. Numbers and booleans are texts.
  * @throws Problem
  */
 export function readFormOf<S extends Shape>({ body, headers }: Pick<Call, 'body' | 'headers'>, members: S): Read<S> {

@@ -12,7 +12,7 @@ import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { megapixels, shapeAt } from './shapes.ts'
 
-/** Black Forest Labs: every request is a job, polled at the address in its answer. */
+/** Black Forest Labs: every request is a job; its response has the address for polls. */
 export const flux: SimulatedUpstream = openVendor({
   name: 'flux',
   words: {
@@ -55,9 +55,12 @@ type Model = {
   readonly fields: typeof common & {
     readonly [name: string]: typeof picture | ReturnType<typeof whole> | typeof flag | typeof text
   }
-  /** Pixels when no width and height are sent. */
+  /** The pixels of requests without width and height. */
   readonly otherwise: Pixels
-  /** Dollars of the picture, or of its first megapixel and of each further one, input pictures counted alike. */
+  /**
+   * Dollars of the picture; with `more`, of its first megapixel, and `more` for each further one, including input
+   * pictures.
+   */
   readonly price: string
   readonly more?: string
 }

@@ -4,7 +4,7 @@ import { Problem } from './problem.ts'
 type Grid = { readonly [ratio: string]: readonly [width: number, height: number] }
 type Model = {
   readonly grid: Grid
-  /** By what `imageSize` may be: the factor of the grid, tokens, dollars. */
+  /** For each value of `imageSize`: the factor of the grid, tokens, dollars. */
   readonly sizes: { readonly [size: string]: readonly [factor: number, tokens: number, price: string] }
 }
 
@@ -35,7 +35,7 @@ const third: Grid = {
 const wide: Grid = { ...third, '1:4': [512, 2048], '4:1': [2048, 512], '1:8': [384, 3072], '8:1': [3072, 384] }
 const small: Model['sizes'] = { '512': [0.5, 747, '0.045'], '0.5K': [0.5, 747, '0.045'] }
 
-/** Sizes and prices of image tokens; the first whose name the model's begins with. */
+/** Sizes and prices in image tokens. The first entry whose name begins the model's name applies. */
 const models: readonly (readonly [name: string, model: Model])[] = [
   ['gemini-2.5-flash-image', { grid: flash, sizes: { '1K': [1, 1290, '0.039'] } }],
   [
@@ -52,7 +52,7 @@ const models: readonly (readonly [name: string, model: Model])[] = [
   ],
 ]
 
-/** @throws Problem when there is no such model, or it has no such size */
+/** @throws Problem if there is no such model, or if the model does not have the size */
 export function sizeOf(name: string, ratio = '1:1', size = '1K'): { pixels: Pixels; tokens: number; price: string } {
   const model = models.find(([begin]) => name.startsWith(begin))?.[1]
   if (!model) throw new Problem('not_found', `models/${name} is not found for API version v1beta.`)

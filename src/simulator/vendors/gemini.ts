@@ -16,7 +16,7 @@ const onVertex = '/projects/{project}/locations/{location}/publishers/google/mod
 const images: SimulatedUpstream = openVendor({
   name: 'gemini',
   words: {
-    // Callers without a key are unknown ones, not unauthenticated ones, but for Vertex (below).
+    // Without a key the vendor refuses with 403, not 401, except at Vertex (see `credential`).
     statuses: { unauthorized: 403, content_type: 400 },
     codes: {
       unauthorized: 'PERMISSION_DENIED',
@@ -43,13 +43,13 @@ const images: SimulatedUpstream = openVendor({
   },
 })
 
-/** Gemini's image models, natively: the Gemini API, Vertex, and the endpoint in the form of chat completions; and text models. */
+/** Gemini: image models at the Gemini API, at Vertex and at the endpoint with OpenAI's format; and text models. */
 export const gemini: SimulatedUpstream = {
   ...textUpstream,
   ...Object.fromEntries(Object.entries(images).map(([route, draw]) => [route, byModel(draw, textUpstream[route])])),
 }
 
-/** Both kinds of models have the same paths. */
+/** Image models and text models have the same paths. */
 function byModel(draw: Handler, write: Handler | undefined): Handler {
   return write ? call => (/image/.test(call.params['model'] ?? '') ? draw : write)(call) : draw
 }
@@ -155,7 +155,7 @@ async function stream(request: VendorRequest): Promise<Played> {
   return read.order.events([...records, last], broken)
 }
 
-/** The parts of the answer, each made when it is its turn. */
+/** Functions that make the parts of the answer, each called when its part is sent. */
 function partsOf({ order, words, sketches }: ReadRequest): readonly (() => Promise<object>)[] {
   const { demands } = order
   if (demands.has('refused') || demands.has('moderated')) return []
@@ -213,7 +213,7 @@ function chunkOf(
   }
 }
 
-/** Section 2.2 of the vendor's compatible endpoint: neither `created` nor usage. */
+/** The vendor's compatible endpoint, section 2.2: the response has neither `created` nor usage. */
 async function likeChatCompletions(request: VendorRequest): Promise<Played> {
   const read = readJson(request, {
     model: must(text),
@@ -231,7 +231,7 @@ async function likeChatCompletions(request: VendorRequest): Promise<Played> {
   return order.answer({ data, model: read.model })
 }
 
-/** Requests may be written in either case. */
+/** The vendor accepts fields in camel case and in snake case. */
 function camelBody(body: Buffer): Buffer {
   try {
     return Buffer.from(JSON.stringify(camel(JSON.parse(body.toString()))))

@@ -39,7 +39,7 @@ const reference = either(shape({ image_url: must(image('link', 'data-url')) }), 
 const jsonEdit = { ...edit, images: must(list(reference, 16)), mask: reference }
 const formEdit = { ...edit, image: file, 'image[]': list(file, 16), mask: file }
 
-/** Dollars by size and quality; what is not in it costs as much a pixel as its neighbours. */
+/** Dollars of a square picture and of any other, by quality. */
 const prices: { readonly [quality: string]: readonly [square: string, long: string] } = {
   low: ['0.006', '0.005'],
   medium: ['0.053', '0.041'],
@@ -51,12 +51,12 @@ const tokens: { readonly [quality: string]: number } = { low: 272, medium: 1056,
 
 type ReadRequest = Read<Pick<typeof generation, keyof typeof common | 'model'>>
 
-/** @param deployment names the model, where the body need not */
+/** @param deployment the name of the model; without it the body must have one */
 export function drawGeneration(request: VendorRequest, deployment: string | undefined): Promise<Played> {
   return draw(request, readJson(request, generation), deployment, 'image_generation', 0)
 }
 
-/** A form, or JSON whose pictures are links or data: URLs. */
+/** Reads a form, or JSON with links or data: URLs of pictures. */
 export async function drawEdit(request: VendorRequest, deployment: string | undefined): Promise<Played> {
   if ((request.headers['content-type'] ?? '').startsWith('application/json')) {
     const { images, ...read } = readJson(request, jsonEdit)
@@ -155,7 +155,7 @@ function streamed(
     }),
     async () => {
       order.make(sketch)
-      // Of the one picture, without the details of its output.
+      // The usage of this picture alone, without the details of its output.
       const { output_tokens_details: _, ...reported } = usage(1) as { output_tokens_details: unknown }
       return eventOf(`${verb}.completed`, sketch, { usage: reported })
     },

@@ -8,7 +8,7 @@ import { openOrder } from './order.ts'
 import { Problem } from './problem.ts'
 import { parseSize, shapeAt } from './shapes.ts'
 
-/** Ideogram: forms, ratios with an x, links with their resolution, and whether a picture is safe to show. */
+/** Ideogram: forms, ratios with an x, links with the resolution and with a flag that the picture is safe. */
 export const ideogram: SimulatedUpstream = openVendor({
   name: 'ideogram',
   words: {

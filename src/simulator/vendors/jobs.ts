@@ -3,19 +3,19 @@ import type { Demands } from './demands.ts'
 
 export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'refused' | 'moderated' | 'expired' | 'canceled'
 
-/** A job is over after so long even when it is not polled. */
+/** A job without polls is over after this time. */
 const longestMs = 30_000
 const keptMax = 20_000
 
 /**
- * What a vendor works on after its answer. It is over after a poll that found it running, or as many as its prompt
- * demands; or half a minute later by the simulator's clock, if it is not polled.
+ * A vendor's job that continues after its response. It is over after as many polls as the prompt demands, one by
+ * default, have found it running; or half a minute after its start by the simulator's clock.
  */
 export class Job<About> {
   readonly id: string
   readonly demands: Demands
   readonly #since: number
-  /** What the vendor remembers of it. */
+  /** The vendor's data of this job. */
   readonly about: About
   readonly #finish: (about: About) => void
   readonly #tick: () => number
@@ -32,7 +32,7 @@ export class Job<About> {
     this.#finish = finish
   }
 
-  /** One look at it, by the caller. */
+  /** Counts a poll of the client, and returns the state. */
   poll(): JobState {
     this.#polls++
     return this.state()
@@ -66,7 +66,7 @@ export class Jobs {
     this.#tick = tick
   }
 
-  /** @param finish called once, when the job is over and has come to something */
+  /** @param finish called once, when the job has succeeded */
   open<About>(demands: Demands, about: About, finish: (about: About) => void, id: string = randomUUID()): Job<About> {
     const job = new Job(id, demands, this.#tick, about, finish)
     this.#jobs.set(id, job as unknown as Job<never>)
@@ -75,12 +75,12 @@ export class Jobs {
     return job
   }
 
-  /** The caller of `open` knows what it is about. */
+  /** The type parameter is unchecked: the caller knows it from its `open`. */
   find<About>(id: string | null | undefined): Job<About> | undefined {
     return this.#jobs.get(id ?? '') as Job<About> | undefined
   }
 
-  /** Those that are over by the clock have made what they make. */
+  /** Finishes jobs whose time is over, so that their pictures are in the ledger. */
   settle(): void {
     for (const job of this.#jobs.values()) job.state()
   }

@@ -9,7 +9,7 @@ import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { shapeAt } from './shapes.ts'
 
-/** Kling: tasks, polled below the path of the submit; a token that ends within half an hour. */
+/** Kling: tasks with polls below the path of the submit; the token expires within half an hour. */
 export const kling: SimulatedUpstream = openVendor({
   name: 'kling',
   words: {
@@ -32,7 +32,7 @@ export const kling: SimulatedUpstream = openVendor({
 
 const tokenSecondsMax = 30 * 60
 
-/** A signed token that has begun and not ended; the signature is not looked into. */
+/** Checks that a signed token is valid now; the signature is not checked. */
 function holdsToken({ headers, site }: Call): boolean {
   const [, payload = '', signature] = (headers['authorization'] ?? '').split('.')
   const now = site.now() / 1000

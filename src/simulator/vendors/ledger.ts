@@ -1,14 +1,14 @@
-/** The vendor's own book of what it has made: what a bill can be held against. Amounts are decimals of dollars. */
+/** An entry of the vendor's own ledger, with which a bill can be compared. Amounts are decimal dollars. */
 export type Made = {
   /** The vendor's id of the request, as in `x-request-id` of its response. */
   readonly request: string
   readonly model: string
   readonly prompt: string
-  /** Those that were made and given out, or would have been had the caller stayed. */
+  /** Pictures that were made and sent, including those whose client left before it received them. */
   readonly pictures: readonly MadePicture[]
-  /** How many were requested and not made. */
+  /** The number of pictures that were requested and not made. */
   readonly failed: number
-  /** What the vendor charges for it all, by the simulator's own list; '0' where it has none. */
+  /** The vendor's whole charge, from the simulator's list of prices; '0' for models without a price. */
   readonly cost: string
 }
 
@@ -21,7 +21,7 @@ export type MadePicture = {
 
 const keptMax = 20_000
 
-/** One entry of the book while it is being written. */
+/** One entry of the ledger while it is written. */
 export class Entry {
   readonly request: string
   readonly model: string
@@ -60,7 +60,7 @@ export class Ledger {
   readonly #entries: Entry[] = []
   readonly #turns = new Map<string, number>()
 
-  /** How many requests of this prompt have come, with this one. */
+  /** The number of requests with this prompt, including this one. */
   turn(prompt: string): number {
     const turn = (this.#turns.get(prompt) ?? 0) + 1
     this.#turns.delete(prompt)
@@ -77,7 +77,7 @@ export class Ledger {
     return entry
   }
 
-  /** @param prompt leaves out what was made for other prompts */
+  /** @param prompt limits the summary to this prompt; null for all prompts */
   summary(prompt: string | null): { pictures: number; failed: number; cost: string; made: readonly Made[] } {
     const found = this.#entries.filter(entry => prompt === null || entry.prompt === prompt)
     return {
@@ -102,7 +102,7 @@ function decimalOf(ticks: bigint): string {
   return `${ticks / ticksPerDollar}${parts && '.'}${parts}`
 }
 
-/** A price so many times. */
+/** A price multiplied by a count. */
 export function times(amount: string, count: number): string {
   return decimalOf(ticksOf(amount) * BigInt(count))
 }

@@ -8,7 +8,7 @@ import { openOrder } from './order.ts'
 import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 
-/** Leonardo: generations that are polled, their cost reported when they are submitted. */
+/** Leonardo: generations with polls; the response to the submit reports the cost. */
 export const leonardo: SimulatedUpstream = openVendor({
   name: 'leonardo',
   words: {
@@ -41,7 +41,7 @@ const fields = {
   init_strength: decimal(0.1, 0.9),
   controlnets: list(anything, 6),
 }
-/** Dollars a picture: eight credits. */
+/** Dollars per picture: eight credits. */
 const price = '0.016'
 const creditsEach = 8
 

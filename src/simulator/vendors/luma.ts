@@ -9,7 +9,7 @@ import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { shapeAt } from './shapes.ts'
 
-/** Luma Photon: a generation is a job, unless the caller waits with `sync`. */
+/** Luma Photon: a generation is a job, unless the client waits with `sync`. */
 export const luma: SimulatedUpstream = openVendor({
   name: 'luma',
   words: {
@@ -45,7 +45,7 @@ type Generation = { readonly sketch: Sketch | undefined; readonly request: objec
 async function submit(request: VendorRequest): Promise<Played> {
   const read = readJson(request, fields)
   const order = await openOrder(request, read.model, read.prompt)
-  // About two megapixels, whatever the ratio.
+  // About two megapixels in every ratio.
   const pixels = shapeAt(read.aspect_ratio ?? '16:9', 2_000_000, 16)
   const price = read.model === 'photon-1' ? '0.015' : '0.004'
   const sketches = order.sketch(1, { ...pixels, format: read.format === 'png' ? 'png' : 'jpeg', price })

@@ -8,7 +8,7 @@ import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { parseSize, seconds, shapeAt } from './shapes.ts'
 
-/** MiniMax: image-01, whose refusals are of status 200 and whose counters are strings; and H3, in a form of its own. */
+/** MiniMax: image-01, whose refusals have status 200 and whose counters are strings; and H3 with its own formats. */
 export const minimax: SimulatedUpstream = openVendor({
   name: 'minimax',
   words: {
@@ -137,7 +137,7 @@ function usageOf({ entry }: Order, made: number): object {
   return { input_tokens: input, output_tokens: output, total_tokens: input + output }
 }
 
-/** Each picture as it is finished, the last first: they come in the order in which they are done. */
+/** Sends each picture when it is done, the last one first: the events are in the order in which pictures are done. */
 function stream(request: VendorRequest, order: Order, sketches: readonly Sketch[], verb: string): Played {
   const events = sketches.toReversed().map(sketch => () => {
     order.make(sketch)

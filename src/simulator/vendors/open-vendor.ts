@@ -12,18 +12,18 @@ import { Ledger } from './ledger.ts'
 import { answerProblem, Problem } from './problem.ts'
 import type { Words } from './problem.ts'
 
-/** What a vendor keeps as long as the simulator runs. */
+/** The state of a vendor while the simulator runs. */
 export type Desk = {
   /** The address of the vendor itself. */
   readonly url: string
   readonly jobs: Jobs
   readonly ledger: Ledger
-  /** A link to a picture, which ends when the vendor's links end. */
+  /** Returns a link to a picture; it expires after the vendor's `linkMinutes`. */
   publish(picture: Picture, demands: Demands): string
   find(link: string): Picture | undefined
 }
 
-/** A request to a vendor whose credential is there. */
+/** A request that has passed the vendor's check of the credential. */
 export type VendorRequest = Call & {
   readonly desk: Desk
   /** The vendor's id of the request, sent in `x-request-id`. */
@@ -31,12 +31,12 @@ export type VendorRequest = Call & {
 }
 
 export type Vendor = {
-  /** What follows `simulator:`. */
+  /** The name after `simulator:`. */
   readonly name: string
   readonly words: Words
-  /** Whether a credential is where the vendor wants it: any will do. */
+  /** True if the credential is where the vendor expects it; any value is accepted. */
   readonly credential: (call: Call) => boolean
-  /** How long links live, an hour by default. */
+  /** The lifetime of links, an hour by default. */
   readonly linkMinutes?: number
   /** By `METHOD /path`, as in a simulated upstream. */
   readonly routes: { readonly [route: string]: (request: VendorRequest) => Awaitable<Played> }
@@ -45,9 +45,9 @@ export type Vendor = {
 const linksMax = 20_000
 
 /**
- * A simulated vendor. In addition to the vendor's own routes it has two: `GET /files/NAME`, where its links lead, which takes no
- * credential (a signed link refuses one), and `GET /made`, where the simulator lists what it has really made (`Made`, of one
- * prompt with `?prompt=`): how many pictures, of which pixels, at which price of its own list.
+ * A simulated vendor, with two routes in addition to its own. `GET /files/NAME` is the target of its links; it refuses
+ * a credential, as a signed link does. `GET /made` lists the pictures that the vendor has made (`Made`; `?prompt=`
+ * limits the list to one prompt): their number, their pixels, and their prices from the simulator's list.
  */
 export function openVendor(vendor: Vendor): SimulatedUpstream {
   const desks = new WeakMap<Site, Desk>()
@@ -112,7 +112,7 @@ async function download({ site, params, headers }: Call, desk: Desk): Promise<Pl
   return { status: 200, headers: { ...type, 'cache-control': 'no-store' }, body }
 }
 
-/** A credential in `authorization`, after this word. */
+/** True if `authorization` has a credential after this word. */
 export function bearer(call: Pick<Call, 'headers'>, word = 'Bearer'): boolean {
   return (call.headers['authorization'] ?? '').startsWith(`${word} `)
 }

@@ -26,5 +26,5 @@ const images: SimulatedUpstream = openVendor({
   },
 })
 
-/** GPT Image at OpenAI, and text in the same formats. */
+/** OpenAI: GPT Image, and text in the same formats. */
 export const openai: SimulatedUpstream = { ...text, ...images }

@@ -143,7 +143,7 @@ async function chat(request: VendorRequest): Promise<Played> {
   const order = await openOrder(request, read.model, prompt, read.stream)
   const { demands } = order
   if (demands.has('refused')) throw new Problem('moderated', 'Your input was flagged.')
-  // A model of pictures makes them unless the request is for text.
+  // An image model makes pictures unless the request wants only text.
   const drawn = (read.modalities ?? ['image']).includes('image') && !demands.has('words-only')
   const { aspect_ratio: ratio, image_size: size } = read.image_config ?? {}
   const count = drawn ? 1 + (demands.numbers('more')?.[0] ?? 0) : 0

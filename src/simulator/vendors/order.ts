@@ -17,22 +17,22 @@ export type Sketch = Pixels & {
   readonly mime: string
   readonly format: PictureFormat
   readonly price: string
-  /** True: it is one of those that do not come to anything. */
+  /** True if the prompt lets this picture fail. */
   readonly failed: boolean
   bytes(): Promise<Buffer>
   base64(): Promise<string>
   dataUrl(): Promise<string>
-  /** A new link to it. */
+  /** Returns a new link to the picture. */
   link(): string
 }
 
 export type Wanted = Pixels & {
   readonly format: PictureFormat
-  /** In dollars, as the simulator's own list has it. */
+  /** In dollars, from the simulator's own list. */
   readonly price?: string
 }
 
-/** One request of a caller for pictures, and what its prompt demands. */
+/** One request for pictures, and the demands of its prompt. */
 export class Order {
   readonly demands: Demands
   readonly entry: Entry
@@ -47,8 +47,8 @@ export class Order {
   }
 
   /**
-   * What would be made for so many, none of it in the vendor's book yet.
-   * @param wanted may differ by place
+   * Prepares pictures without entering them in the vendor's ledger.
+   * @param wanted the picture, or a function that returns it for an index
    */
   sketch(count: number, wanted: Wanted | ((index: number) => Wanted)): readonly Sketch[] {
     const { demands } = this
@@ -60,7 +60,9 @@ export class Order {
     })
   }
 
-  /** A picture in addition to those of the answer: a thought, a partial one. It is in no book. */
+  /**
+   * A picture in addition to those of the answer, such as a thought or a partial picture. The ledger does not have it.
+   */
   extra(wanted: Wanted, index: number): Sketch {
     return this.#picture(wanted, -1 - index, false)
   }
@@ -95,21 +97,21 @@ export class Order {
     }
   }
 
-  /** Notes in the vendor's book that it was made, or that it was not. */
+  /** Enters in the ledger that the picture was made, or that it failed. */
   make(sketch: Sketch): void {
     const { width, height, format, price } = sketch
     if (sketch.failed) this.entry.failed++
     else this.entry.add({ width, height, format, price })
   }
 
-  /** All at once. */
+  /** Prepares pictures, and enters them all in the ledger at once. */
   draw(count: number, wanted: Wanted): readonly Sketch[] {
     const sketches = this.sketch(count, wanted)
     for (const sketch of sketches) this.make(sketch)
     return sketches
   }
 
-  /** A job that makes these. */
+  /** Opens a job that makes these pictures. */
   open<About extends object>(about: About, sketches: readonly Sketch[], id?: string): Job<About> {
     const finish = () => {
       for (const sketch of sketches) this.make(sketch)
@@ -117,7 +119,7 @@ export class Order {
     return this.#request.desk.jobs.open(this.demands, about, finish, id)
   }
 
-  /** Where an address of the vendor's is: at its own, or elsewhere on demand. */
+  /** The origin of poll links: the vendor's own, or another one if the prompt demands it. */
   get pollUrl(): string {
     const port = this.demands.numbers('elsewhere')?.[0]
     return port === undefined ? this.#request.desk.url : `http://localhost:${port}`
@@ -129,7 +131,7 @@ export class Order {
   }
 
   /**
-   * Server-sent events, each made when it is its turn.
+   * Server-sent events. Each record is made when it is sent.
    * @param broken the record of an error in the middle
    */
   events(records: readonly (() => string | Promise<string>)[], broken: string): Played {
@@ -140,12 +142,12 @@ export class Order {
 
 /**
  * Opens an order.
- * @throws Problem when the prompt demands a refusal
+ * @throws Problem if the prompt demands a refusal
  */
 export async function openOrder(request: VendorRequest, model: string, prompt: string, stream = false): Promise<Order> {
   const demands = readDemands(prompt, request.desk.ledger.turn(prompt))
   const { slowMs, refusal, errorEvent } = demands
-  // Nothing waits for the simulator to end: the connection is what keeps it.
+  // `ref: false`: a wait does not keep the process running; the open connection does.
   if (slowMs > 0) await wait(slowMs, undefined, { ref: false })
   if (refusal) throw demanded(refusal)
   if (demands.has('html')) throw new Problem('broken', 'a page', { played: page })
@@ -186,7 +188,7 @@ async function* emit(
   throw new Error('cut on demand')
 }
 
-/** A record of server-sent events; its name is the vendor's, if it names them at all. */
+/** A record of server-sent events. `name` is the vendor's name of the event, for vendors that send one. */
 export function record(data: unknown, name?: string): string {
   return `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`
 }

@@ -1,7 +1,7 @@
 import { answerJson } from '../answer.ts'
 import type { Played } from '../upstream.ts'
 
-/** Why a simulated vendor refuses a request. */
+/** The kinds of a simulated vendor's refusals. */
 export type Kind =
   | 'unauthorized'
   | 'unknown_field'
@@ -13,15 +13,15 @@ export type Kind =
   | 'busy'
   | 'broken'
 
-/** A refusal before it is worded as the vendor words it. */
+/** A refusal before it gets the vendor's status, code and body. */
 export class Problem extends Error {
   readonly kind: Kind
-  /** The path of the field to blame. */
+  /** The path of the invalid field. */
   readonly field: string | undefined
-  /** Other than the vendor's own for the kind. */
+  /** Replaces the vendor's status of the kind. */
   readonly status: number | undefined
   readonly retryAfterS: number | undefined
-  /** Sent as it is, in place of a refusal. */
+  /** A response that is sent unchanged instead of a refusal. */
   readonly played: Played | undefined
 
   constructor(
@@ -46,11 +46,11 @@ export type Worded = {
   readonly field: string | undefined
 }
 
-/** How a vendor words its refusals. */
+/** A vendor's form of refusals. */
 export type Words = {
-  /** Where they are not the usual ones. */
+  /** Statuses that differ from the usual ones. */
   readonly statuses?: { readonly [kind in Kind]?: number }
-  /** The vendor's code of each kind; `otherwise` of the kinds that are not here. */
+  /** The vendor's code of each kind; `otherwise` is the code of all other kinds. */
   readonly codes: { readonly [kind in Kind]?: string } & { readonly otherwise: string }
   body(worded: Worded): unknown
   headers?(worded: Worded): { readonly [name: string]: string }

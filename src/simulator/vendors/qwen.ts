@@ -13,7 +13,7 @@ import { parseSize, shapeAt } from './shapes.ts'
 
 const services = 'POST /api/v1/services/aigc'
 
-/** DashScope: Qwen-Image and Wan, at once in messages, or as tasks. */
+/** DashScope: Qwen-Image and Wan, synchronous with messages, or as tasks. */
 export const qwen: SimulatedUpstream = openVendor({
   name: 'qwen',
   words: {
@@ -88,9 +88,9 @@ function promptOf(request: VendorRequest, input: typeof synthesisInput | typeof 
 }
 
 type Kind = {
-  /** How many when none is requested, and at most. */
+  /** The number of pictures by default and at most. */
   readonly count: readonly [otherwise: number, most: number]
-  /** The only sizes there are; without them any, or a tier's word. */
+  /** All valid sizes; without them, any size or `1K`, `2K`, `4K`. */
   readonly sizes?: readonly string[]
   readonly price: string
   readonly usage: (pixels: Pixels, made: number, sent: number) => object
@@ -106,7 +106,7 @@ const newUsage = ({ width, height }: Pixels, made: number, sent: number) => ({
   output_image_type: width * height > 1024 * 1024 ? 'qima_output_2k' : 'qima_output_1k',
   input_image_count: sent,
 })
-/** The first whose name the model's begins with. */
+/** The first entry whose name begins the model's name applies. */
 const kinds: readonly (readonly [name: string, kind: Kind])[] = [
   ['qwen-image-3.0', { count: [1, 6], price: '0.03', usage: newUsage }],
   ['qwen-image-2.0-pro', { count: [1, 6], price: '0.075', usage: newUsage }],
@@ -138,7 +138,7 @@ async function readRequest(request: VendorRequest, { model, prompt, sent, parame
 function pixelsOf({ sizes }: Kind, size: string | undefined, [first]: readonly Sent[]): Pixels {
   const requested = size ?? sizes?.[0]
   const like = first?.pixels
-  // Dear when it is left out: the 2K area, in the shape of what is edited.
+  // Without a size the vendor makes 2K, which is expensive, in the shape of the edited picture.
   if (requested === undefined)
     return like ? shapeAt(`${like.width}:${like.height}`, 2048 ** 2, 16) : { width: 2048, height: 2048 }
   const tier = /^([124])K$/.exec(requested)?.[1]
@@ -168,7 +168,7 @@ async function answerAtOnce(request: VendorRequest): Promise<Played> {
   for (const sketch of sketches) order.make(sketch)
   const images = sketches.filter(({ failed }) => !failed).map(sketch => ({ image: sketch.link() }))
   const choice = (content: readonly object[]) => ({ finish_reason: 'stop', message: { role: 'assistant', content } })
-  // Wan gives each picture a choice of its own; the others are in one.
+  // Wan returns each picture in its own choice; other models return all pictures in one choice.
   const choices = order.entry.model.startsWith('wan') ? images.map(one => choice([one])) : [choice(images)]
   return order.answer({ output: { choices }, usage: usage(images.length), request_id: request.id })
 }

@@ -9,7 +9,9 @@ import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { parseSize, seconds } from './shapes.ts'
 
-/** Recraft: a list of pictures where several may come, one object where a picture is worked on; credits reported. */
+/**
+ * Recraft: a list of pictures if there may be several, one object for an edited picture; the response reports credits.
+ */
 export const recraft: SimulatedUpstream = openVendor({
   name: 'recraft',
   words: {
@@ -60,7 +62,7 @@ const sizes: { readonly [model: string]: readonly string[] } = {
   recraftv4: '1024x1024 1152x896 896x1152 1216x832 832x1216 1344x768 768x1344 1280x832 832x1280'.split(' '),
   recraftv4_pro: '2048x2048 2304x1792 1792x2304 2432x1664 1664x2432 2688x1536 1536x2688'.split(' '),
 }
-/** In credits, a thousandth of a dollar each. */
+/** In credits; a credit is a thousandth of a dollar. */
 const credits: { readonly [model: string]: number } = {
   recraftv2: 22,
   recraftv3: 40,

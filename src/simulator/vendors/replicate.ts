@@ -13,7 +13,7 @@ import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { shapeAt } from './shapes.ts'
 
-/** Replicate: predictions, waited for with `Prefer: wait`; a request that takes too long turns into a job. */
+/** Replicate: predictions; clients wait with `Prefer: wait`. A request that takes too long becomes a job. */
 export const replicate: SimulatedUpstream = openVendor({
   name: 'replicate',
   words: {
@@ -96,7 +96,7 @@ async function create(request: VendorRequest, owned: string | undefined): Promis
     webhook_events_filter: list(text, 4),
     stream: flag,
   })
-  // Of a community model's version nothing is known here but that it is a flux-schnell.
+  // A version of a community model: the simulator treats every version as flux-schnell.
   const name = owned ?? 'black-forest-labs/flux-schnell'
   const model = Object.hasOwn(models, name) ? models[name] : undefined
   if (!model) throw new Problem('not_found', 'The requested resource could not be found.')
@@ -113,14 +113,14 @@ async function create(request: VendorRequest, owned: string | undefined): Promis
   const job = order.open<Prediction>(about, sketches, request.id.replaceAll('-', '').slice(0, 26))
   if (waitS === undefined || order.demands.has('late'))
     return order.answer(predictionOf(request, job, job.state()), 201)
-  // The caller waits, so that the job is polled for it, and is over.
+  // The client waits, so the simulator polls for it until the job is over.
   await wait(1, undefined, { ref: false })
   const demanded = order.demands.numbers('polls')?.[0] ?? 1
   for (let polls = 0; polls < Math.min(demanded, 60); polls++) job.poll()
   return order.answer(predictionOf(request, job, job.poll()), 201)
 }
 
-/** Seconds of `Prefer: wait=N`, 60 of `wait` alone; undefined when the caller does not wait. */
+/** The seconds in `Prefer: wait=N`; 60 for `wait` alone; undefined if the client does not wait. */
 function waitOf({ headers }: VendorRequest): number | undefined {
   const prefer = headers['prefer']
   if (prefer === undefined) return undefined

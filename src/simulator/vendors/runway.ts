@@ -9,7 +9,7 @@ import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { parseSize } from './shapes.ts'
 
-/** Runway Gen-4 image: tasks, and a version in a header. */
+/** Runway Gen-4 image: tasks, and the version of the API in a header. */
 export const runway: SimulatedUpstream = openVendor({
   name: 'runway',
   words: {

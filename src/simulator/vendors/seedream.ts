@@ -9,7 +9,7 @@ import { Problem } from './problem.ts'
 import type { Worded } from './problem.ts'
 import { megapixels, parseSize, seconds } from './shapes.ts'
 
-/** Seedream at Ark: generation, editing, sets and layers at one address; a stream of final pictures. */
+/** Seedream at Ark: generations, edits, sets and layers at one address; a stream has only final pictures. */
 export const seedream: SimulatedUpstream = openVendor({
   name: 'seedream',
   words: {
@@ -60,7 +60,7 @@ const fields = {
 }
 
 type Model = {
-  /** Of all pixels. */
+  /** The range of the total number of pixels. */
   readonly area: readonly [least: number, most: number]
   readonly tiers: readonly string[]
   readonly references: number
@@ -82,7 +82,10 @@ const four: Model = {
   streams: true,
   price: () => '0.03',
 }
-/** The first whose name is in the model's, with points or dashes; an endpoint's id has no name. */
+/**
+ * The first entry whose name is part of the model's name, with dots or dashes, applies; the id of an endpoint has no
+ * name.
+ */
 const models: readonly (readonly [name: string, model: Model])[] = [
   ['5.5', { ...pro, price: pixels => (megapixels(pixels) <= 2.6 ? '0.02' : '0.035') }],
   ['pro', pro],
@@ -119,7 +122,7 @@ async function generate(request: VendorRequest): Promise<Played> {
   const layers = read.layer_decomposition ?? false
   const count = layers ? 4 : set ? most : 1
   const format = read.output_format ?? 'jpeg'
-  // The base, then each layer by its own size, all at half the price.
+  // The base picture, then each layer at its own size, all at half the price.
   const half = { width: Math.round(pixels.width / 2), height: Math.round(pixels.height / 2) }
   const wanted = (index: number) => {
     const own = layers && index > 0 ? half : pixels
@@ -139,7 +142,7 @@ function halfOf(price: string): string {
   return String(Number(price) / 2)
 }
 
-/** A tier is an area, which the model fills as it likes; a size is a size. */
+/** A word such as `2K` is an area, whose shape the model selects; a size gives exact pixels. */
 function pixelsOf({ area: [least, most], tiers }: Model, size: string): Pixels {
   if (tiers.includes(size)) {
     const factor = Number(size.slice(0, -1)) / 2
@@ -191,7 +194,7 @@ function usageOf({ sketches, references }: ReadRequest): object {
   }
 }
 
-/** `partial_succeeded` is a final picture; `completed` carries none. */
+/** `partial_succeeded` is a final picture; `completed` has no picture. */
 function stream(request: VendorRequest, imageRequest: ReadRequest): Played {
   const { order, sketches } = imageRequest
   const eventOf = (type: string, more: object) =>

@@ -1,21 +1,21 @@
 import type { Pixels } from '../pictures/measure.ts'
 import { pngChunk } from '../pictures/png.ts'
 
-/** `1024x1024`, with the separator that the vendor writes; undefined when it is no size. */
+/** Parses `1024x1024`, with the vendor's separator; undefined if the text is not a size. */
 export function parseSize(size: string, separator = 'x'): Pixels | undefined {
   const [width, height, ...rest] = size.split(separator)
   if (rest.length > 0 || !/^\d{1,5}$/.test(width ?? '') || !/^\d{1,5}$/.test(height ?? '')) return undefined
   return { width: Number(width), height: Number(height) }
 }
 
-/** The sides of a ratio at so many pixels in all, each a multiple of `step`. */
+/** The sides of a ratio for a given area, each a multiple of `step`. */
 export function shapeAt(ratio: string, area: number, step: number, separator = ':'): Pixels {
   const [across = 1, down = 1] = ratio.split(separator).map(Number)
   const round = (side: number) => Math.max(step, Math.round(side / step) * step)
   return { width: round(Math.sqrt((area * across) / down)), height: round(Math.sqrt((area * down) / across)) }
 }
 
-/** The pixels of a PNG in other bytes. */
+/** The same pixels of a PNG in different bytes. */
 export function withNote(png: Buffer): Buffer {
   const end = png.length - 12
   return Buffer.concat([

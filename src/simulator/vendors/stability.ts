@@ -10,7 +10,7 @@ import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { shapeAt } from './shapes.ts'
 
-/** Stability v2beta: forms only, and the answer is the picture itself, or JSON when that is accepted. */
+/** Stability v2beta: only forms; the response is the picture itself, or JSON if the client accepts it. */
 export const stability: SimulatedUpstream = openVendor({
   name: 'stability',
   words: {
@@ -35,7 +35,7 @@ export const stability: SimulatedUpstream = openVendor({
 
 const ratios = '1:1 16:9 21:9 2:3 3:2 4:5 5:4 9:16 9:21'.split(' ')
 const common = {
-  // A form needs a part: the vendor's own examples send this one where there is no file.
+  // A form needs a part: the vendor's own examples send this one in requests without a file.
   none: anything,
   seed: whole(0, 4_294_967_294),
   output_format: oneOf('png', 'jpeg', 'webp'),
@@ -90,7 +90,7 @@ async function perform(request: VendorRequest): Promise<Played> {
   const [sketch] = order.sketch(1, { ...pixels, format: read.output_format ?? 'png', price: method.price })
   if (!sketch) throw new Problem('broken', 'Nothing was made.')
   if (method.later) return order.answer({ id: order.open({ order, sketch }, [sketch]).id })
-  // What is filtered is not charged, though a blurred picture comes.
+  // A filtered picture is returned blurred, and not charged.
   if (!order.demands.has('moderated')) order.make(sketch)
   return show(order, sketch, accept)
 }
@@ -104,7 +104,7 @@ function acceptOf({ headers }: VendorRequest): Accept {
   throw new Problem('invalid_value', "accept: must be 'image/*' or 'application/json'")
 }
 
-/** About a megapixel in the ratio, or the sides of what was sent. */
+/** About a megapixel in the requested ratio; without a ratio, the sides of the sent picture. */
 function pixelsOf(sent: Pixels | undefined, ratio: string | undefined): Pixels {
   if (sent && ratio === undefined) return sent
   return ratio === undefined || ratio === '1:1' ? { width: 1024, height: 1024 } : shapeAt(ratio, 1024 * 1024, 64)

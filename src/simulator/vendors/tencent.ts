@@ -10,7 +10,7 @@ import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { parseSize } from './shapes.ts'
 
-/** Hunyuan: one address, the action in a header, and every refusal of status 200. */
+/** Hunyuan: one address, the action in a header, and every refusal with status 200. */
 export const tencent: SimulatedUpstream = openVendor({
   name: 'tencent',
   words: {
@@ -78,7 +78,7 @@ async function drawAtOnce(request: VendorRequest): Promise<Played> {
   const wanted = { ...pixelsOf(read.Resolution ?? '768:768'), format: 'jpeg' as const, price: '0.007' }
   const [sketch] = order.draw(1, wanted)
   const shown = read.RspImgType === 'url' ? sketch?.link() : await sketch?.base64()
-  // One string here; a list where a job is polled.
+  // A string here; the response to a poll has a list.
   return order.answer({ Response: { ResultImage: shown ?? '', Seed: 42, RequestId: request.id } })
 }
 

@@ -11,7 +11,7 @@ import { eachOf, openOrder } from './order.ts'
 import { Problem } from './problem.ts'
 import { shapeAt } from './shapes.ts'
 
-/** Grok Imagine: edits are JSON as well, resolutions are words, the cost is reported. */
+/** Grok Imagine: edits are JSON too, resolutions are words, the response reports the cost. */
 const images: SimulatedUpstream = openVendor({
   name: 'xai',
   words: {
@@ -33,7 +33,7 @@ const images: SimulatedUpstream = openVendor({
   },
 })
 
-/** grok-imagine at xAI, and text. */
+/** xAI: grok-imagine and text. */
 export const xai: SimulatedUpstream = { ...textUpstream, ...images }
 
 const ratios = '1:1 3:4 4:3 9:16 16:9 2:3 3:2 1:2 2:1 9:19.5 19.5:9 9:20 20:9 auto'.split(' ')
@@ -114,7 +114,7 @@ async function draw(request: VendorRequest, read: Read, sent: readonly Sent[]): 
     .sketch(read.n ?? 1, { ...pixelsOf(read, sent), format: 'jpeg', price })
     .map(sketch => ({ ...sketch, failed: sketch.failed || withheld }))
   for (const sketch of sketches) order.make(sketch)
-  // Once for the request, whatever it comes to.
+  // Each input picture is charged once per request, even if no picture is made.
   entry.charge(times(inputPrice, sent.length))
   const inline = read.response_format === 'b64_json'
   const data = await eachOf(sketches, async sketch => ({

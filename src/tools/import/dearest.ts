@@ -37,7 +37,7 @@ function highest(priced: readonly Prices[]): ReadonlyMap<string, string> {
   )
 }
 
-/** Whichever condition holds first, its prices are the highest of all. */
+/** Every condition gets the highest prices of all, so that the order of conditions does not matter. */
 function raising(priced: readonly Prices[], base: ReadonlyMap<string, string>): readonly Override[] {
   const isRaise = ([label, price]: readonly [string, string]): boolean => Number(price) > Number(base.get(label) ?? 0)
   const all = priced.flatMap(({ overrides = [] }) => overrides.filter(one => Object.entries(one.prices).some(isRaise)))

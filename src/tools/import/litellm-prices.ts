@@ -20,7 +20,7 @@ const one = (label: string, fields: readonly string[], perMillion = false): read
   { label, fields, perMillion, needed: true },
 ]
 
-/** By family: its prices; of several ways to price one the first that is complete counts. */
+/** By family, the ways to price its models; the first way with a known cost is used. */
 const ways: { readonly [family: string]: readonly (readonly Row[])[] } = {
   chat: [tokens],
   messages: [tokens],
@@ -114,7 +114,7 @@ export function pricesLeft(given: Fields, family: string): readonly string[] {
     })
 }
 
-/** Of several fields for one price, a field of 0 is ignored if another one is not 0: files contain both. */
+/** If several fields define one price, a 0 is ignored if another field is not 0: files contain both. */
 function decimalOf(fields: Fields, row: Row): string | undefined {
   const given = row.fields.map(field => fields[field]).filter(value => value !== undefined && value !== null)
   const decimals = given.map(toDecimal)

@@ -28,7 +28,7 @@ export type PriceQuestion = {
   readonly config: string
   /** Names of models or rows, `*` for any part of one; all if there are none. */
   readonly only?: readonly string[]
-  /** Of a configuration, only models whose prices are in a table. */
+  /** Without `before`: compares only models whose prices come from a table. */
   readonly fromTables?: boolean
 }
 

@@ -157,14 +157,14 @@ class RowReading {
     const missing = needed.find(unit => grid.get(unit) === undefined)
     if (missing !== undefined)
       return needed.some(unit => grid.get(unit) !== undefined) ? `it has no ${missing}_cost_per_token` : undefined
-    const beside: { [label: string]: string } = {}
+    const otherPrices: { [label: string]: string } = {}
     const times: { if: PriceConditions; by: string }[] = []
     const windows: RowOverride[] = []
     for (const name of this.#costing) {
       if (charged.has(name)) continue
       const read = this.#readBeside(name, grid)
       if (typeof read === 'string') return `${name} ${read}`
-      if (read?.price) Object.assign(beside, read.price)
+      if (read?.price) Object.assign(otherPrices, read.price)
       if (read?.times) times.push(...read.times)
       if (read?.overrides) windows.push(...read.overrides)
       if (read) charged.add(name)
@@ -173,7 +173,7 @@ class RowReading {
     for (const name of this.#costing) if (!charged.has(name)) rest.push(...this.#left(name, charged, mode))
     const overrides = [...windows, ...grid.overrides()]
     return {
-      prices: { ...grid.prices(), ...beside },
+      prices: { ...grid.prices(), ...otherPrices },
       ...(overrides.length > 0 && { overrides }),
       ...(times.length > 0 && { times }),
       ...unmappedOf(rest),

@@ -61,21 +61,21 @@ function readRow(id: string, pricing: Fields): TableRow | string {
       : 'its price is missing or 0, which may mean unknown'
   // A size in the table is the smallest with the price.
   const grid = new PriceGrid(true)
-  const beside: { [label: string]: string } = {}
+  const callPrices: { [label: string]: string } = {}
   const unmapped: string[] = []
   for (const name of costing) {
     const text = textOf(own[name]) ?? ''
     const call = Object.hasOwn(calls, name) ? calls[name] : undefined
     const price = priceOf(text, call ? call[1] : 6)
     if (price === undefined) return `${name} has more than six decimal places`
-    if (call) beside[call[0]] = price
+    if (call) callPrices[call[0]] = price
     else if (Object.hasOwn(tokens, name)) grid.set(tokens[name] as UnitName, price)
     else unmapped.push(`${name} (no response reports it)`)
   }
   const missing = ['prompt', 'completion'].find(field => !costing.includes(field))
   if (
     missing !== undefined &&
-    (beside['request'] === undefined || costing.includes('prompt') || costing.includes('completion'))
+    (callPrices['request'] === undefined || costing.includes('prompt') || costing.includes('completion'))
   )
     return `its price for ${missing} is missing or 0`
   const fault = Array.isArray(overrides) ? readOverrides(overrides.map(fieldsOf), grid) : undefined
@@ -83,7 +83,7 @@ function readRow(id: string, pricing: Fields): TableRow | string {
   const replaced = grid.overrides()
   return {
     ...about,
-    prices: { ...grid.prices(), ...beside },
+    prices: { ...grid.prices(), ...callPrices },
     ...(replaced.length > 0 && { overrides: replaced }),
     ...(unmapped.length > 0 && { unmapped }),
   }

@@ -16,7 +16,7 @@ const tierNames: { readonly [tier: string]: readonly string[] } = { priority: ['
 
 /**
  * Prices of tokens by service tier and by the size of the request, as tables list them: one field for each combination.
- * A missing combination has the price of the nearest one in the table, and of two equally near ones the higher price.
+ * A missing combination has the price of the nearest one in the table; if two are equally near, the higher price.
  */
 export class PriceGrid {
   readonly #prices = new Map<string, Map<UnitName, string>>()

@@ -5,8 +5,8 @@ type Edit = { readonly start: number; readonly end: number; readonly put: string
 type Text = { readonly text: string; readonly root: MapTree }
 
 /**
- * Merges the lines of a later block into those of a recipe: adds missing members, and replaces existing values. @throws
- * Error if a block cannot be read
+ * Merges the lines of a later block into those of a recipe: adds missing members, and replaces existing values.
+ * @throws Error if a block cannot be read
  */
 export function layOver(base: string, later: string): string {
   const [below, above] = [open(base), open(later)]

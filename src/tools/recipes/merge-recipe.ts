@@ -23,7 +23,8 @@ const sections = ['upstreams', 'families', 'models'] as const
 /**
  * Appends a fragment's upstreams, families and models, each with its comments, to those of a file, and the steps that
  * its pipeline lacks; from the shipped configuration also the families and routes that these need. Every other byte
- * stays. @throws MergeError if a text does not permit that
+ * stays.
+ * @throws MergeError if a text does not permit that
  */
 export function mergeRecipes(text: string, fragments: Iterable<string>, shipped: string): Merged {
   const added: string[] = []
@@ -171,8 +172,8 @@ function shift(chunks: readonly Chunk[], indent: number): string {
 }
 
 /**
- * Rewrites a section in braces with one line for each entry, so that others can be appended. @throws MergeError if it
- * contains comments
+ * Rewrites a section in braces with one line for each entry, so that others can be appended.
+ * @throws MergeError if it contains comments
  */
 function asBlock(file: File, key: string): File {
   const { text } = file

@@ -13,8 +13,8 @@ local.addSubnet('127.0.0.0', 8, 'ipv4')
 local.addAddress('::1', 'ipv6')
 
 /**
- * The proxy that the environment names for a server: `HTTPS_PROXY`, for servers without TLS `HTTP_PROXY`; lower case
- * comes first, as in curl. None for this machine, and for what `NO_PROXY` lists.
+ * The proxy in the environment for a server: `HTTPS_PROXY`, or `HTTP_PROXY` for servers without TLS. Names in lower
+ * case take precedence, as in curl. Undefined for this machine, and for servers in `NO_PROXY`.
  */
 export function environmentProxy(env: Environment, place: Place): ProxyAddress | undefined {
   const text = readProxyVariable(env, place.isEncrypted ? 'https_proxy' : 'http_proxy')
@@ -65,7 +65,10 @@ function isLocal(host: string): boolean {
   return isIP(host) !== 0 && local.check(host, familyOf(host))
 }
 
-/** `*`, names with their subdomains (`example.com`, `.example.com`, `*.example.com`), addresses, networks; each may have a port. */
+/**
+ * Entries are `*`, names with their subdomains (`example.com`, `.example.com`, `*.example.com`), addresses, and
+ * networks. Names and addresses may have a port.
+ */
 function isExempt(list: string, { host, port }: Place): boolean {
   return list.split(/[\s,]+/).some(entry => {
     if (entry === '') return false

@@ -26,7 +26,10 @@ const remedies: { readonly [status: number]: string } = {
   504: 'it could not reach the server in time',
 }
 
-/** A connection to a server through a proxy: the server's first byte comes next. @throws ProxyError */
+/**
+ * Opens a connection to a server through a proxy. The next byte on it is the server's first.
+ * @throws ProxyError
+ */
 export function openTunnel(proxy: ProxyAddress, to: Place, signal: AbortSignal): Promise<Socket> {
   return proxy.kind === 'socks5' ? openSocks(proxy, to, signal) : openConnect(proxy, to, signal)
 }
@@ -62,7 +65,7 @@ async function openConnect(proxy: ProxyAddress, { host, port }: Place, signal: A
   return promise
 }
 
-/** Servers speak after their clients: earlier bytes would be taken for the response. */
+/** Servers send nothing before their clients: earlier bytes would be taken for the response. */
 function tooEarly(proxy: ProxyAddress): ProxyError {
   return new ProxyError(proxy, 'it sent something before the request')
 }
@@ -103,7 +106,7 @@ async function openSocks(proxy: ProxyAddress, { host, port }: Place, signal: Abo
   client.once('established', () => {
     const early = (): void => reject(tooEarly(proxy))
     socket.once('data', early).once('error', unreached)
-    // The library has by then passed on any data that came with the reply.
+    // By then the library has passed on all data that arrived with the reply.
     setImmediate(() => {
       socket.off('data', early).off('error', unreached)
       resolve(socket)

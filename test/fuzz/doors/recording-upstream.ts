@@ -98,9 +98,9 @@ function readChunks(bytes: Buffer, from: number, request: Omit<Recorded, 'body'>
   for (let at = from; ; ) {
     const mark = bytes.indexOf('\r\n', at)
     if (mark < 0) return undefined
-    const told = bytes.toString('latin1', at, mark)
-    if (!/^[\da-f]+/i.test(told)) throw new Error(`the upstream was sent a chunk without a size: ${request.head}`)
-    const size = Number.parseInt(told, 16)
+    const sizeText = bytes.toString('latin1', at, mark)
+    if (!/^[\da-f]+/i.test(sizeText)) throw new Error(`the upstream was sent a chunk without a size: ${request.head}`)
+    const size = Number.parseInt(sizeText, 16)
     const end = mark + 2 + size + 2
     if (bytes.length < end) return undefined
     body += bytes.toString('latin1', mark + 2, mark + 2 + size)

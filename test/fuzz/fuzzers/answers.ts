@@ -201,8 +201,8 @@ async function readByUs(
   const wire = new Wire()
   const connection = new Connection({ onRest: one => one.close(), onGone: () => undefined })
   connection.open(wire as unknown as Socket, reads === 'common')
-  const asked = new Asked({ method }, 'x')
-  connection.begin(asked)
+  const request = new Asked({ method }, 'x')
+  connection.begin(request)
   for (const piece of pieces(bytes, lengths)) {
     if (connection.isGone) break
     if (reads === 'own') wire.emit('data', Buffer.from(piece))
@@ -210,15 +210,15 @@ async function readByUs(
   }
   wire.push(null)
   wire.resume()
-  const { head, error } = await asked.over.promise
+  const { head, error } = await request.over.promise
   return {
     end: error === undefined ? 'whole' : error instanceof WireFault ? 'fault' : 'cut',
     status: head?.status,
     headers: Object.fromEntries(
       Object.entries(head?.headers ?? {}).map(([name, value]) => [name, [value ?? []].flat()]),
     ),
-    body: asked.body.toString('latin1'),
-    interim: asked.interim.map(({ status }) => status),
+    body: request.body.toString('latin1'),
+    interim: request.interim.map(({ status }) => status),
     ...(error && { why: error.message }),
   }
 }

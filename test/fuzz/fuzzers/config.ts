@@ -116,12 +116,12 @@ export const config: Fuzzer<ConfigCase> = {
         const load = () => loadConfig({ file: 'gateway.yaml', text }, {})
         // The planted fault: findings of a file that cannot be read are dropped.
         const loaded = await meter.turn(() => load())
-        const told = planted && !loaded.ok ? { ...loaded, findings: [] } : loaded
-        if (told.ok) {
-          insist(told.plan.routes.length > 0, () => 'a plan without routes')
+        const judged = planted && !loaded.ok ? { ...loaded, findings: [] } : loaded
+        if (judged.ok) {
+          insist(judged.plan.routes.length > 0, () => 'a plan without routes')
           return text.length
         }
-        const { findings } = told
+        const { findings } = judged
         insist(
           findings.some(one => one.severity === 'error'),
           () => 'neither a plan nor a word of what is wrong',

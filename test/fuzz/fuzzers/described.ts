@@ -44,15 +44,15 @@ function readTruth(text: string, stream: boolean): Truth | undefined {
   try {
     const texts = stream ? readEvents(text).map(({ data }) => data) : [text]
     const answers = texts.filter(one => one !== '' && one !== '[DONE]').map(one => JSON.parse(one) as Answer)
-    const told = new Set<unknown>()
+    const seen = new Set<unknown>()
     let pictures = 0
     for (const { candidates } of answers) {
       const parts = listed(candidates).flatMap(one => listed(one?.content?.parts))
       const own = parts.filter(part => part?.thought !== true && part?.thought !== 'true')
       const strings = own.map(part => part?.inlineData?.data).filter(one => typeof one === 'string' && one !== '')
       // A picture that an earlier event had is the same picture.
-      pictures += strings.filter(one => !told.has(one)).length
-      for (const one of strings) told.add(one)
+      pictures += strings.filter(one => !seen.has(one)).length
+      for (const one of strings) seen.add(one)
     }
     return { pictures, thoughts: texts.flatMap(one => thoughtsIn(readJson(one))) }
   } catch {

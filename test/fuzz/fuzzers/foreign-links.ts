@@ -129,17 +129,17 @@ export const foreignLinks: Fuzzer<ForeignCase> = {
         const final = received.replaceAll(preview, '')
         const held = [base64, links, foreign].flatMap(pattern => [...new Set(final.match(pattern))])
         const count = planted ? 0 : charge.lines.filter(line => line.quantity === null).length
-        const told = (): string =>
+        const describe = (): string =>
           `${title}: ${held.length} held, ${charge.state} ${count}, ${answer.status} ${received.slice(0, 200)}`
-        insist(held.length <= count, () => `free image: ${told()}`)
-        insist(charge.state !== 'voided', () => `bought, and nobody pays or looks: ${told()}`)
+        insist(held.length <= count, () => `free image: ${describe()}`)
+        insist(charge.state !== 'voided', () => `bought, and nobody pays or looks: ${describe()}`)
         if (charge.state === 'settled') {
-          insist(answer.status === 200 && held.length === count, () => `charged and withheld: ${told()}`)
+          insist(answer.status === 200 && held.length === count, () => `charged and withheld: ${describe()}`)
           const texts = answer.headers.get('content-type')?.includes('event-stream')
             ? readEvents(received).map(({ data }) => data.trim())
             : [received]
           for (const text of texts)
-            if (text !== '' && text !== '[DONE]') insist(readJson(text) !== undefined, () => `spoilt: ${told()}`)
+            if (text !== '' && text !== '[DONE]') insist(readJson(text) !== undefined, () => `spoilt: ${describe()}`)
         }
         return received.length
       },

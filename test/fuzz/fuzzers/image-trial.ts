@@ -38,7 +38,7 @@ function judge(one: ImageCase, rendered: Rendered, billed: Billed): void {
   const held = count(billed.received.length)
   insist(
     held <= billed.lines,
-    () => `free image: the caller holds ${held}, lines ${billed.lines}, charge ${billed.ends[0]}${told(billed)}`,
+    () => `free image: the caller holds ${held}, lines ${billed.lines}, charge ${billed.ends[0]}${refusalNote(billed)}`,
   )
   for (const [lines, end] of lastOfEach(billed.course)) {
     if (lines >= held) continue
@@ -122,4 +122,4 @@ function kindOf(base64: string): string {
   return Object.entries(starts).find(([start]) => base64.startsWith(start))?.[1] ?? 'png'
 }
 
-const told = ({ refusal }: Billed): string => (refusal ? `, cut with ${refusal.code}` : '')
+const refusalNote = ({ refusal }: Billed): string => (refusal ? `, cut with ${refusal.code}` : '')

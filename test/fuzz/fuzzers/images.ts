@@ -159,8 +159,8 @@ const unknown: fc.Arbitrary<ImageCase> = fc
   .map(one => ({ ...one, asUrl: one.asUrl && !one.stream }))
 const known: fc.Arbitrary<ImageCase> = fc
   .tuple(knownAnswers, operation, fc.boolean(), fc.boolean(), stop, cuts)
-  .map(([{ body: text, images: count }, asked, asUrl, endUnknown, end, lengths]) => ({
-    operation: asked,
+  .map(([{ body: text, images: count }, operation, asUrl, endUnknown, end, lengths]) => ({
+    operation: operation,
     body: text,
     encoding: 'utf8',
     type: 'application/json',

@@ -70,8 +70,8 @@ function eventsOf({ channel, choices, isIndexLast }: TextCase): readonly object[
     for (const [index, own] of all.entries()) {
       const piece = own[i]
       if (piece === undefined) continue
-      const said = channels[channel](piece)
-      events.push({ [list]: [isIndexLast ? { ...said, index } : { index, ...said }] })
+      const message = channels[channel](piece)
+      events.push({ [list]: [isIndexLast ? { ...message, index } : { index, ...message }] })
     }
   return events
 }

@@ -40,7 +40,7 @@ const words = fc.oneof(
   },
 )
 /** Members without meaning for usage, some with usage names in positions where they mean nothing. */
-const beside = fc.dictionary(
+const otherMembers = fc.dictionary(
   fc.constantFrom('id', 'x', 'system_fingerprint', 'metadata', 'tools', 'note'),
   fc.oneof(
     words,
@@ -150,7 +150,16 @@ const shuffled = (one: object, turn: number): object => {
 
 const style = fc.constantFrom<Style>('chat', 'responses', 'messages', 'generate')
 export const wholeAnswers = fc
-  .tuple(style, words, fc.option(counts, { freq: 12 }), fc.boolean(), beside, fc.nat(6), fc.constantFrom(0, 0, 2), cuts)
+  .tuple(
+    style,
+    words,
+    fc.option(counts, { freq: 12 }),
+    fc.boolean(),
+    otherMembers,
+    fc.nat(6),
+    fc.constantFrom(0, 0, 2),
+    cuts,
+  )
   .map(([kind, text, used, all, more, turn, indent, lengths]): UsageCase => {
     const answer = answers[kind](long + text, used && usages[kind](used, all))
     return {
@@ -165,7 +174,7 @@ export const streamedAnswers = fc
     style,
     fc.array(words, { maxLength: 4 }),
     fc.tuple(counts, counts, fc.boolean()),
-    fc.tuple(beside, fc.nat(6)),
+    fc.tuple(otherMembers, fc.nat(6)),
     fc.constantFrom('\n', '\r\n', '\r'),
     fc.record({
       named: fc.boolean(),

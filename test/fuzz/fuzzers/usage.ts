@@ -53,8 +53,11 @@ async function book(
     {},
     someHost({ stores: { ledger: ledger as unknown as Ledger } as unknown as Stores }),
   )
-  const asked = { kind: 'json' as const, json: scanObject(Buffer.from(JSON.stringify({ model: 'm', input: long }))) }
-  const some = someTarget({ body: asked })
+  const requestBody = {
+    kind: 'json' as const,
+    json: scanObject(Buffer.from(JSON.stringify({ model: 'm', input: long }))),
+  }
+  const some = someTarget({ body: requestBody })
   const origin = { file: 'gateway.yaml', line: 7, col: 1 }
   const prices = new Map(['input', 'cached_input', 'output'].map(unit => [unit, { micros: 1_000_000, origin }]))
   const target = { ...some, stream, model: { ...some.model, prices, free: false } }
@@ -104,11 +107,11 @@ type Told = {
   readonly response?: Told
 }
 
-function useOf(kind: Style, told: Told, isEvent = false): Use {
+function useOf(kind: Style, report: Told, isEvent = false): Use {
   const from =
     (isEvent && kind === 'responses'
-      ? told.response?.usage
-      : (told.usage ?? (kind === 'messages' ? told.message?.usage : undefined))) ?? {}
+      ? report.response?.usage
+      : (report.usage ?? (kind === 'messages' ? report.message?.usage : undefined))) ?? {}
   const number = (one: unknown): number | null => (typeof one === 'number' ? one : null)
   const within = (name: string): number | null => number((from[name] as Counted | undefined)?.['cached_tokens'])
   const sum = (...all: readonly (number | null)[]): number | null =>
@@ -130,7 +133,7 @@ function useOf(kind: Style, told: Told, isEvent = false): Use {
     const input = sum(number(from['input_tokens']), number(from['cache_creation_input_tokens']), cached)
     return { input, cached, output: number(from['output_tokens']) }
   }
-  const meta = told.usageMetadata ?? {}
+  const meta = report.usageMetadata ?? {}
   const output = sum(number(meta['candidatesTokenCount']), number(meta['thoughtsTokenCount']))
   return { input: number(meta['promptTokenCount']), cached: number(meta['cachedContentTokenCount']), output }
 }

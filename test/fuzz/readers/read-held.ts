@@ -98,14 +98,14 @@ function countLinks(
   pictures: ReadonlySet<string>,
   idOf: (mark: string) => number | undefined,
 ): number {
-  const said: Said = { groups: [], links: new Set() }
-  const rest = texts.map(text => gatherAll(text, said))
+  const gathered: Said = { groups: [], links: new Set() }
+  const rest = texts.map(text => gatherAll(text, gathered))
   // A link outside of JSON counts alone.
-  const alone = rest.flatMap(linksOf).filter(id => !said.links.has(id))
+  const alone = rest.flatMap(linksOf).filter(id => !gathered.links.has(id))
   const paid = new Set([...pictures].map(idOf))
   const counted = new Set<number>()
   let count = 0
-  for (const group of [...said.groups, ...alone.map(id => new Set([id]))]) {
+  for (const group of [...gathered.groups, ...alone.map(id => new Set([id]))]) {
     const isKnown = [...group].some(id => paid.has(id) || counted.has(id))
     for (const id of group) counted.add(id)
     if (!isKnown) count++
@@ -114,22 +114,22 @@ function countLinks(
 }
 
 /** Reads a text of one or several documents; returns the rest after the JSON ends. */
-function gatherAll(text: string, said: Said): string {
+function gatherAll(text: string, gathered: Said): string {
   for (let at = skipBlank(text, 0); at < text.length; ) {
     const read = readJsonAt(text, at)
     if (!read) return text.slice(at)
-    gather(read.tree, said)
+    gather(read.tree, gathered)
     at = skipBlank(text, read.end)
   }
   return ''
 }
 
-function gather(tree: Tree, said: Said): void {
-  if (tree.kind === 'array') for (const element of tree.elements) gather(element, said)
+function gather(tree: Tree, gathered: Said): void {
+  if (tree.kind === 'array') for (const element of tree.elements) gather(element, gathered)
   if (tree.kind === 'string') {
     for (const id of linksOf(tree.text)) {
-      said.links.add(id)
-      said.groups.push(new Set([id]))
+      gathered.links.add(id)
+      gathered.groups.push(new Set([id]))
     }
   }
   if (tree.kind !== 'object') return
@@ -137,17 +137,17 @@ function gather(tree: Tree, said: Said): void {
   let hasBytes = false
   for (const [name, value] of tree.members) {
     if (value.kind !== 'string') {
-      gather(value, said)
+      gather(value, gathered)
       continue
     }
     hasBytes ||= findCoded(value.text).length > 0
     for (const id of linksOf(value.text)) {
-      said.links.add(id)
+      gathered.links.add(id)
       if (!sentences.has(name)) own.add(id)
     }
   }
   // A link next to a picture's bytes is another form of it.
-  if (own.size > 0 && !hasBytes) said.groups.push(own)
+  if (own.size > 0 && !hasBytes) gathered.groups.push(own)
 }
 
 const linksOf = (text: string): readonly number[] =>

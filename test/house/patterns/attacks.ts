@@ -4,7 +4,7 @@ import type { CountedPattern } from './steps.ts'
 /** A text that grows: a beginning, a repeated part, an end. */
 export type Attack = { readonly before: string; readonly again: string; readonly after: string }
 
-/** Of these characters, one of each kind that a pattern distinguishes is used. */
+/** The characters to choose from: one of each kind that a pattern distinguishes. */
 const alphabet = [
   ...Array.from({ length: 94 }, (_, i) => String.fromCharCode(0x21 + i)).filter(one => /[^\w]/.test(one)),
   ...Array.from('a0zZA9_fmx'),

@@ -110,10 +110,10 @@ export class CountedPattern {
           }
           case 'again': {
             const end = memory[one.slot + 1] ?? -1
-            const said = end < 0 ? '' : text.slice(memory[one.slot], end)
-            this.#steps += said.length
-            isAlive = text.startsWith(said, at)
-            at += said.length
+            const captured = end < 0 ? '' : text.slice(memory[one.slot], end)
+            this.#steps += captured.length
+            isAlive = text.startsWith(captured, at)
+            at += captured.length
             break
           }
         }

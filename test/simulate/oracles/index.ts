@@ -51,7 +51,7 @@ export const commonOracles: readonly Oracle[] = [
   faultless,
 ]
 
-/** All oracles that judge one seed; `sometimes` judges many together. */
+/** All oracles that judge one seed; `sometimes` judges many seeds together. */
 export const oracles: readonly Oracle[] = [
   ...commonOracles,
   durable,

@@ -15,15 +15,15 @@ export const neighbours: Oracle = {
     for (const ask of asks) {
       if (ask.disturbed !== undefined || ask.left || ask.endedAt === undefined) continue
       const isRefused = codeOf(ask) === 'upstream_queue_full'
-      const said = `ask ${ask.no}, key ${ask.wish.key}: ${statusOf(ask)} after ${ask.endedAt - ask.sentAt} ms`
+      const detail = `ask ${ask.no}, key ${ask.wish.key}: ${statusOf(ask)} after ${ask.endedAt - ask.sentAt} ms`
       if (isRefused && (statusOf(ask) !== 429 || !Number(ask.answer?.headers.get('retry-after'))))
-        yield ['a full queue does not say when to come back', said]
+        yield ['a full queue does not say when to come back', detail]
       if (isRefused && ask.endedAt - ask.sentAt > narrowest.queueForMs + onTheWayMs)
-        yield ['a request waits longer than it may', said]
+        yield ['a request waits longer than it may', detail]
       const served = overtaking(asks, ask)
       // Up to this many may be on their way to the upstream when this one gets its connection.
       if (served > narrowest.connections)
-        yield ['a client is served out of turn', `${said}, overtaken by ${served} requests of one key`]
+        yield ['a client is served out of turn', `${detail}, overtaken by ${served} requests of one key`]
     }
   },
 }

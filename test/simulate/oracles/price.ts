@@ -33,8 +33,8 @@ function* judgeImages(stage: Stage, ask: Ask, lines: readonly Row[]): Iterable<r
     // The cost that a person decided.
     if (line['tier'] === 'decided') continue
     const size = `${line['width']}x${line['height']}`
-    const asked = ask.wish.size?.split('x').map(Number) ?? []
-    const wanted = byRequest ? tierOf(asked.length > 0 ? Math.max(...asked) : 2_048) : tierOfSize(size)
+    const sides = ask.wish.size?.split('x').map(Number) ?? []
+    const wanted = byRequest ? tierOf(sides.length > 0 ? Math.max(...sides) : 2_048) : tierOfSize(size)
     const detail = `ask ${ask.no}: ${line['price']} for ${size}, asked ${ask.wish.size}`
     if (!byRequest && !sizes.includes(size)) yield ['a line for a size that nobody made', detail]
     else if (!factors.some(factor => line['price'] === imagePrices[wanted] * factor))

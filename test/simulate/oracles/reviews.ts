@@ -65,6 +65,6 @@ function* judgeUnknown(stage: Stage, books: Books, ask: Ask): Iterable<readonly 
 /** Computed independently: the requested number, at the highest price of any possible tier. */
 function dearestOf({ wish }: Ask): number {
   if (!wish.model.startsWith('beta')) return wish.n * imagePrices[dearestTier(wish.model)]
-  const asked = wish.size?.split('x').map(Number) ?? [2_048]
-  return wish.n * imagePrices[tierOf(Math.max(...asked))]
+  const sides = wish.size?.split('x').map(Number) ?? [2_048]
+  return wish.n * imagePrices[tierOf(Math.max(...sides))]
 }

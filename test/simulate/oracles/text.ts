@@ -33,11 +33,11 @@ function* judge(stage: Stage, books: Books, ask: Ask): Iterable<readonly [string
   if (rules.size !== 1 || rule === undefined) return
   const charge = books.chargeOf(ask)
   const lines = charge ? books.linesOf(String(charge['id'])) : []
-  const said = `ask ${ask.no}: ${ask.wish.model} ${arrival.shape}, ${statusOf(ask)}, ${charge?.['state']} ${charge?.['reason'] ?? ''}`
+  const detail = `ask ${ask.no}: ${ask.wish.model} ${arrival.shape}, ${statusOf(ask)}, ${charge?.['state']} ${charge?.['reason'] ?? ''}`
   if (arrival.odd === 'unsaid' && rule === 'refuse' && !ask.wish.stream) {
     if (statusOf(ask) !== 502 || codeOf(ask) !== 'upstream_usage_missing')
-      yield ['an answer without use is not refused', said]
-    if (lines.length > 0) yield ['an answer that was refused is charged', said]
+      yield ['an answer without use is not refused', detail]
+    if (lines.length > 0) yield ['an answer that was refused is charged', detail]
     return
   }
   if (statusOf(ask) !== 200 || ask.answer?.whole !== true) return
@@ -48,14 +48,14 @@ function* judge(stage: Stage, books: Books, ask: Ask): Iterable<readonly [string
   const isTold = stage.lives.errors.some(one => one.text === notLeft && one.facts.includes(String(charge?.['id'])))
   // Until the end: a later configuration may end charges under review.
   const lapsed = stage.settingsBetween(ask.sentAt).some(one => one.lapses)
-  if (lines.length === 0) yield ['text whose use was not told is free', said]
-  else if (!lines.some(line => hasFlags(line, [flag, 'estimated']))) yield ['an estimate is not flagged', said]
+  if (lines.length === 0) yield ['text whose use was not told is free', detail]
+  else if (!lines.some(line => hasFlags(line, [flag, 'estimated']))) yield ['an estimate is not flagged', detail]
   if (!isDecided && !isTold && !lapsed && charge && charge['state'] !== (waits ? 'needs_review' : 'settled'))
-    yield [`text whose use was not told is ${charge['state']}`, said]
+    yield [`text whose use was not told is ${charge['state']}`, detail]
   const [least, most] = boundsOf(stage, ask)
   const sum = lines.reduce((all, line) => all + Number(line['price']), 0)
   if (lines.length > 0 && (sum < least || sum > most))
-    yield ['an estimate is far from the length of the text', `${said}: ${sum}, not ${least} to ${most}`]
+    yield ['an estimate is far from the length of the text', `${detail}: ${sum}, not ${least} to ${most}`]
 }
 
 function hasFlags(line: Row, flags: readonly string[]): boolean {

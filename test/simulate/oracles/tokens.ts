@@ -44,8 +44,8 @@ export function* judgeTokens(stage: Stage, knowledge: Knowledge): Iterable<Findi
 }
 
 /**
- * Exceeds the limit by certain counts alone. The order of requests that arrived together is unknown; the last of them,
- * whichever it was, was admitted after all the others.
+ * Exceeds the limit by certain counts alone. The order of requests that arrived together is unknown, but the last of
+ * them was admitted after all the others.
  */
 function* judgeExcess(
   stage: Stage,
@@ -108,10 +108,10 @@ function* judgeRefusal(stage: Stage, asks: readonly Ask[], ask: Ask): Iterable<F
 }
 
 function mostOf(one: Ask): number {
-  const said = one.first.arrivals.map(({ usage, body, requestBytes }) =>
+  const reported = one.first.arrivals.map(({ usage, body, requestBytes }) =>
     Math.max((usage?.input ?? 0) + (usage?.output ?? 0), requestBytes + Buffer.byteLength(body)),
   )
-  return Math.max(one.wish.operation === 'embeddings' ? aroundIt : allowed + aroundIt, ...said)
+  return Math.max(one.wish.operation === 'embeddings' ? aroundIt : allowed + aroundIt, ...reported)
 }
 
 function tpmOf(stage: Stage, ask: Ask, pick: (...of: number[]) => number): number {

@@ -47,11 +47,11 @@ export const vendorKeys: Oracle = {
     yield* judgeWithdrawn(stage, asks)
     yield* judgeLimits(stage, asks)
     yield* judgeBudgets(stage, books, asks)
-    for (const said of stage.upstreams.keys.stuck) yield ['a key that is well stays suspended', said]
+    for (const stuck of stage.upstreams.keys.stuck) yield ['a key that is well stays suspended', stuck]
     for (const { key, isAlone, status, code, asked } of stage.upstreams.keys.returns) {
-      const said = `${key}: ${status} ${code ?? ''}, asked ${asked.join(', ')}`
-      if (status !== 200 || nameOf(asked.at(-1) ?? '') !== key) yield ['a key that is well is not asked again', said]
-      else if (isAlone && asked.length > 1) yield ['a key is asked that a person has suspended', said]
+      const detail = `${key}: ${status} ${code ?? ''}, asked ${asked.join(', ')}`
+      if (status !== 200 || nameOf(asked.at(-1) ?? '') !== key) yield ['a key that is well is not asked again', detail]
+      else if (isAlone && asked.length > 1) yield ['a key is asked that a person has suspended', detail]
     }
   },
 }
@@ -63,34 +63,37 @@ function* judgeOrder(ask: Ask, isOneOfSeveral: boolean): Iterable<Finding> {
   // A client's repetition is bought again if nothing was sold: which arrival belongs to which is not observable.
   const own = ask.arrivals.filter(({ at, life }) => at <= (ask.endedAt ?? Infinity) && life === ask.life)
   const isAlone = !isOneOfSeveral && own.length === ask.arrivals.length
-  const said = `ask ${ask.no}: ${own.map(({ secret, shape }) => `${secret} ${shape}`).join(', ')}`
+  const detail = `ask ${ask.no}: ${own.map(({ secret, shape }) => `${secret} ${shape}`).join(', ')}`
   for (const [i, one] of own.entries()) {
     const next = own[i + 1]
     if (!next || !isAlone) continue
-    if (!isUnsold(one)) yield ['what may have been sold is asked for again', said]
+    if (!isUnsold(one)) yield ['what may have been sold is asked for again', detail]
     else if (next.at - (one.wholeAt ?? one.at) > atOnceMs && ask.disturbed === undefined)
-      yield ['the next key is not asked at once', `${said}: after ${Math.round(next.at - (one.wholeAt ?? one.at))} ms`]
+      yield [
+        'the next key is not asked at once',
+        `${detail}: after ${Math.round(next.at - (one.wholeAt ?? one.at))} ms`,
+      ]
   }
   if (isAlone && new Set(own.map(({ secret }) => secret)).size < own.length)
-    yield ['a key is asked twice in one request', said]
+    yield ['a key is asked twice in one request', detail]
 }
 
 /** A fault of a vendor's key never appears as the caller's fault, and no vendor's secret appears in an answer. */
 function* judgeWords(ask: Ask, isOneOfSeveral: boolean): Iterable<Finding> {
   const status = statusOf(ask)
   const text = ask.answer?.body.toString('latin1') ?? ''
-  const said = `ask ${ask.no}: ${status} ${codeOf(ask) ?? ''}, ${ask.arrivals.map(one => one.shape).join(', ')}`
-  if (text.includes('pool-secret-')) yield ["a vendor's key is shown to a caller", said]
+  const detail = `ask ${ask.no}: ${status} ${codeOf(ask) ?? ''}, ${ask.arrivals.map(one => one.shape).join(', ')}`
+  if (text.includes('pool-secret-')) yield ["a vendor's key is shown to a caller", detail]
   const last = ask.arrivals.at(-1)
   if (!last?.ill || isReplay(ask) || isOneOfSeveral) return
   const effect = effectOf(last.ill)
   const isOfKey = effect === 'invalid' || effect === 'no_credit'
   if (isOfKey && ask.disturbed === undefined && !ask.left && ask.endedAt !== undefined) {
-    if (status !== 502 && status !== 429) yield ['a caller is told that a key is bad', said]
+    if (status !== 502 && status !== 429) yield ['a caller is told that a key is bad', detail]
     else if (!['upstream_credentials', 'upstream_limited'].includes(codeOf(ask) ?? ''))
-      yield ["a caller reads a vendor's words about a key", said]
+      yield ["a caller reads a vendor's words about a key", detail]
   }
-  if (status === 200 && last.wholeAt !== undefined && !ask.left) yield ['an error is handed out as an answer', said]
+  if (status === 200 && last.wholeAt !== undefined && !ask.left) yield ['an error is handed out as an answer', detail]
 }
 
 /** If no key is left, each key must have been ill, at a limit, out of budget or suspended. */
@@ -264,17 +267,17 @@ function* judgeWithdrawn(stage: Stage, asks: readonly Ask[]): Iterable<Finding> 
   for (const ask of asks)
     for (const { secret = '', at } of ask.arrivals) {
       const name = nameOf(secret)
-      const said = `ask ${ask.no}, sent at ${Math.round(ask.sentAt)}: ${secret} at ${Math.round(at)}`
+      const detail = `ask ${ask.no}, sent at ${Math.round(ask.sentAt)}: ${secret} at ${Math.round(at)}`
       const key = poolKeys.find(one => one.name === name)
       const settings = stage.asks.filter(({ first }) => first === ask).flatMap(one => stage.settingsOf(one))
       const isInFile = settings.some(({ pool }) => key && secretOf(key, pool) === secret)
-      if (!isInFile && ask.endedAt !== undefined) yield ['a key that is not in the file is asked', said]
+      if (!isInFile && ask.endedAt !== undefined) yield ['a key that is not in the file is asked', detail]
       // A later decision replaces an earlier one, even with an earlier end.
       const word = keys.words.findLast(one => one.key === name && one.from <= at)
       const isSaid = word?.isKnown === true && ask.sentAt > word.from + heardMs && at < word.until
       // The wall clock determines how long it lasts.
       if (isSaid && ask.disturbed === undefined && stage.jumps.length === 0 && !isBroken(stage, ask.sentAt))
-        yield ['a key that a person has suspended is asked', said]
+        yield ['a key that a person has suspended is asked', detail]
     }
 }
 
@@ -330,8 +333,8 @@ function* judgeBudgets(stage: Stage, books: Books, asks: readonly Ask[]): Iterab
       !stage.lives.crashes.some(at => at > (ask.endedAt ?? 0) && at < (ask.endedAt ?? 0) + writtenMs)
     const sure = sold.filter(isSure)
     for (const ask of asks) {
-      const asked = ask.arrivals.find(({ secret = '' }) => nameOf(secret) === name)
-      if (!asked || ask.disturbed !== undefined) continue
+      const arrival = ask.arrivals.find(({ secret = '' }) => nameOf(secret) === name)
+      if (!arrival || ask.disturbed !== undefined) continue
       const before = sure.filter(one => (one.ask.endedAt ?? Infinity) + chargedMs + heardMs < ask.sentAt)
       const spent = before.reduce((sum, { charge }) => sum + Number(charge['amount']), 0)
       if (spent < budget) continue

@@ -203,15 +203,15 @@ const drawn: Shape = given => {
     image_url: { url: `data:image/png;base64,${base64}` },
   }))
   const message = { role: 'assistant', content: prose(given.random), images }
-  const told = { id: 'chat', usage: usageOfChat(usage) }
+  const common = { id: 'chat', usage: usageOfChat(usage) }
   if (!given.asked.stream)
     return {
       ...plain,
       usage,
       made,
-      pieces: [json({ ...told, choices: [{ index: 0, message, finish_reason: 'stop' }] })],
+      pieces: [json({ ...common, choices: [{ index: 0, message, finish_reason: 'stop' }] })],
     }
-  const chunk = event('', { ...told, choices: [{ index: 0, delta: message }] })
+  const chunk = event('', { ...common, choices: [{ index: 0, delta: message }] })
   return { ...events, usage, made, pieces: [chunk, 'data: [DONE]\n\n'] }
 }
 
@@ -224,7 +224,7 @@ function sketch(where: 'images' | 'content' | 'reasoning', times = 1): Shape {
     const { asked, random } = given
     const made = paint(given, 1)
     const url = `data:image/png;base64,${made[0]?.base64 ?? ''}`
-    const told = { id: 'chat', model: 'sketch-one' }
+    const common = { id: 'chat', model: 'sketch-one' }
     const usage = usageOfChat(use(random))
     const image = { type: 'image_url', image_url: { url } }
     const text = where === 'content' ? `Here it is: ![a boat](${url})` : url
@@ -239,10 +239,10 @@ function sketch(where: 'images' | 'content' | 'reasoning', times = 1): Shape {
       return {
         ...plain,
         made,
-        pieces: [json({ ...told, choices: [{ index: 0, message, finish_reason: 'stop' }], usage })],
+        pieces: [json({ ...common, choices: [{ index: 0, message, finish_reason: 'stop' }], usage })],
       }
     }
-    const chunk = (choices: readonly object[], more: object = {}): string => event('', { ...told, choices, ...more })
+    const chunk = (choices: readonly object[], more: object = {}): string => event('', { ...common, choices, ...more })
     const deltas = parts.map(delta => chunk([{ index: 0, delta }]))
     const last = chunk([{ index: 0, delta: {}, finish_reason: 'stop' }])
     return { ...events, made, pieces: [...deltas, last, chunk([], { usage }), 'data: [DONE]\n\n'] }
@@ -265,8 +265,18 @@ function drawing(count: number): Shape {
       type: 'message',
       content: [{ type: 'output_text', text: `${prose(random)} `.repeat(usage.output) }],
     }
-    const told = { input_tokens: usage.input, output_tokens: usage.output, total_tokens: usage.input + usage.output }
-    const response = { id: 'resp', object: 'response', status: 'completed', output: [...calls, message], usage: told }
+    const reported = {
+      input_tokens: usage.input,
+      output_tokens: usage.output,
+      total_tokens: usage.input + usage.output,
+    }
+    const response = {
+      id: 'resp',
+      object: 'response',
+      status: 'completed',
+      output: [...calls, message],
+      usage: reported,
+    }
     if (!asked.stream) return { ...plain, made, usage, pieces: [json(response)] }
     const done = calls.map((item, i) => event('', { type: 'response.output_item.done', output_index: i, item }))
     return { ...events, made, usage, pieces: [...done, event('', { type: 'response.completed', response })] }
@@ -276,8 +286,8 @@ function drawing(count: number): Shape {
 const embedding: Shape = ({ random }) => {
   const usage = { input: 1 + random.int(20), cached: 0, output: 0 }
   const list = [{ object: 'embedding', index: 0, embedding: [0.1, -0.2] }]
-  const told = { prompt_tokens: usage.input, total_tokens: usage.input }
-  return { ...plain, made: [], usage, pieces: [json({ object: 'list', data: list, model: 'e', usage: told })] }
+  const reported = { prompt_tokens: usage.input, total_tokens: usage.input }
+  return { ...plain, made: [], usage, pieces: [json({ object: 'list', data: list, model: 'e', usage: reported })] }
 }
 
 const broken =

@@ -73,8 +73,8 @@ function writeBody(wish: Wish, name: number): { readonly body: Buffer; readonly 
     embeddings: { model, input: text },
   }[operation]
   const tool = toolOf(wish)
-  const told = JSON.stringify(fields)
+  const json = JSON.stringify(fields)
   // Assembled as text: some tools repeat a member.
-  const body = tool === undefined ? told : `${tool.slice(0, -1)},${told.slice(1)}`
+  const body = tool === undefined ? json : `${tool.slice(0, -1)},${json.slice(1)}`
   return { body: Buffer.from(body), type: 'application/json' }
 }

@@ -79,7 +79,7 @@ export class Lives {
     this.count++
   }
 
-  /** Whether a commit has not been acknowledged to anyone yet. */
+  /** Whether a commit exists that no client knows of yet. */
   get isUntold(): boolean {
     return this.#acknowledged.untold > 0
   }

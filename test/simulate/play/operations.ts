@@ -130,8 +130,8 @@ export const acts: { readonly [kind in Kind]: Act } = {
     // Some try the old secret just after it has expired: no later, or the wall clock may have been set by then.
     if (choice % 2 === 0) await stage.world.time.runUntil(one.old.since + one.old.overlapMs + 2_000)
     stage.world.mark('an old secret is tried')
-    const asked = { ...wish, key, idempotency: undefined, leaves: undefined, leavesBytes: undefined }
-    stage.ask(inUse(stage, asked), undefined, true)
+    const request = { ...wish, key, idempotency: undefined, leaves: undefined, leavesBytes: undefined }
+    stage.ask(inUse(stage, request), undefined, true)
   },
   async regroup(stage, { key, choice }) {
     const one = stage.keys[key]

@@ -68,7 +68,7 @@ export type Operated = {
   readonly host: number
 }
 
-/** The participants, whatever the operations are. */
+/** The participants, which are independent of the operations. */
 export type Cast = {
   readonly seed: number
   /** No faults at all: the promises apply strictly. */
@@ -112,8 +112,8 @@ export function drawPlan(seed: number, length = 45): Plan {
   // Stories of vendors' keys stay unchanged.
   const planned = atPools === operations ? answerStrangely(seed, operations) : atPools
   const endUsers = atPools === operations && hasEndUsers(seed)
-  const asked = endUsers ? askForEndUsers(seed, planned) : planned
-  return { seed, calm, endUsers, keys: drawKeys(random), operations: addSessions(seed, asked) }
+  const assigned = endUsers ? askForEndUsers(seed, planned) : planned
+  return { seed, calm, endUsers, keys: drawKeys(random), operations: addSessions(seed, assigned) }
 }
 
 /**
@@ -199,7 +199,7 @@ function drawAppetite(random: Random, calm: boolean, squeeze: Squeeze): Appetite
 
 const keyCount = 10
 
-/** Near the price of an image, so that budgets run out: that is where mistakes show. */
+/** Budgets near the price of an image, so that they run out: faults appear there. */
 function drawKeys(random: Random): readonly PlannedKey[] {
   const images: readonly Operation[] = ['image', 'edit']
   const all: readonly Operation[] = ['image', 'edit', 'chat', 'sketch', 'responses', 'embeddings']

@@ -123,9 +123,9 @@ export async function askAmongLimited(stage: Stage, key: PoolKey, askFor: (wish:
     const secret = other === key ? undefined : secretOf(other)
     if (secret !== undefined) stage.upstreams.keys.fallAnyway(secret, 'limited', askedMs)
   }
-  const asked = askFor({ ...plainWish, model: modelOf(key), seed: 7 })
+  const request = askFor({ ...plainWish, model: modelOf(key), seed: 7 })
   await stage.world.time.pass(askedMs)
-  return { key: key.name, isAlone: false, ...cameTo(asked) }
+  return { key: key.name, isAlone: false, ...cameTo(request) }
 }
 
 /** Each key is used while people have suspended all others; then `more` tests it further. */
@@ -178,11 +178,11 @@ function modelOf({ upstream }: PoolKey): string {
 }
 
 async function ask(stage: Stage, key: number, model: string, n = 1) {
-  const asked = stage.ask({ ...plainWish, key, model, n, seed: 7 })
+  const request = stage.ask({ ...plainWish, key, model, n, seed: 7 })
   await stage.world.time.pass(askedMs)
-  return cameTo(asked)
+  return cameTo(request)
 }
 
-function cameTo(asked: Ask) {
-  return { status: statusOf(asked), code: codeOf(asked), asked: asked.arrivals.map(({ secret }) => secret) }
+function cameTo(request: Ask) {
+  return { status: statusOf(request), code: codeOf(request), asked: request.arrivals.map(({ secret }) => secret) }
 }

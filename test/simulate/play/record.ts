@@ -71,10 +71,10 @@ export function recordPlan({ operations, ...cast }: Plan): Recorded {
   return {
     ...recordCast(cast),
     operations: operations.map(({ wish, ...operated }) => {
-      const said = differing(wish, plainWish)
+      const differences = differing(wish, plainWish)
       const isAsked = ['ask', 'burst', 'again', 'disable', 'old secret'].includes(operated.kind)
       const { no, kind, ...rest } = operated
-      return { no, kind, ...differing(rest, plainOperated), ...(isAsked && { wish: said }) }
+      return { no, kind, ...differing(rest, plainOperated), ...(isAsked && { wish: differences }) }
     }),
   }
 }

@@ -72,7 +72,7 @@ export class Stage {
   jumpedTo = 0
   /** The latest wall time before a jump back: charges may exist on days and months until then. */
   latestWall = 0
-  /** Back by a day or more: then the current day cannot be determined from outside. */
+  /** True after a jump back by a day or more: then the current day cannot be determined from outside. */
   hasJumpedFarBack = false
   /** Charges that were seen under review. */
   readonly waiting = new Map<string, Waiting>()

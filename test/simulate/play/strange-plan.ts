@@ -3,9 +3,10 @@ import { sketchNames, strangeNames } from './answers.ts'
 import type { Wish } from './asks.ts'
 
 /**
- * In some seeds vendors answer requests for pictures irregularly: with links that lead to none, with JSON for a stream
- * and the reverse, with a page. In others some chats use a model that makes images, or get an answer of the other kind,
- * or one client fills a small upstream. Each has a random stream of its own: all other seeds stay unchanged.
+ * In some seeds vendors answer requests for pictures irregularly: with links that lead to no picture, with JSON for a
+ * stream and the reverse, with a page. In other seeds, some chats use a model that makes images, or get an answer of
+ * the other kind, or one client fills a small upstream. Each has a random stream of its own, so that all other seeds
+ * stay unchanged.
  */
 export function answerStrangely<O extends Wished & { readonly gap: number }>(
   seed: number,

@@ -105,8 +105,8 @@ export class Upstreams {
     const { wish } = ask
     const random = new Random(wish.seed, `answer ${ask.no} ${ask.arrivals.length}`)
     // A lenient vendor runs any requested tool, in any spelling.
-    const asked = toolOf(wish) === undefined ? (wish.shapes[ask.arrivals.length] ?? 'data') : 'drawn'
-    const shape = this.#sick.has(host) ? 'error503' : asked
+    const requested = toolOf(wish) === undefined ? (wish.shapes[ask.arrivals.length] ?? 'data') : 'drawn'
+    const shape = this.#sick.has(host) ? 'error503' : requested
     const stream = /"stream":\s?true|name="stream"\r\n\r\ntrue/.test(text)
     const includeUsage = /"include_usage":\s?true/.test(text)
     const secret = secretIn(message)
@@ -144,8 +144,8 @@ export class Upstreams {
     })
     // Refusals about a key are sent as vendors do: without a coding, and without a slow connection.
     const wire = ill !== undefined && wish.wire === 'slow' ? 'plain' : wish.wire
-    const told = ill === undefined ? wish : { ...wish, wire, coding: undefined }
-    new Delivery(this.#world, socket, told, answer, arrival, random).begin()
+    const sent = ill === undefined ? wish : { ...wish, wire, coding: undefined }
+    new Delivery(this.#world, socket, sent, answer, arrival, random).begin()
   }
 
   #show(socket: SimSocket, text: string | undefined): void {

@@ -73,16 +73,16 @@ async function loseOnce(
   const home = mkdtempSync(join(folder, 'left-'))
   const path = join(home, 'books.db')
   layOut(disk.lose(random, drawLoss(random)), path)
-  const asked = told.filter(one => one.at <= at).map(one => one.id)
-  const found = await judge(path, asked)
+  const acknowledged = told.filter(one => one.at <= at).map(one => one.id)
+  const found = await judge(path, acknowledged)
   rmSync(home, { recursive: true })
-  return { at, open: disk.open, asked: asked.length, found }
+  return { at, open: disk.open, asked: acknowledged.length, found }
 }
 
 /**
  * Starts a gateway on the remains: every acknowledged record is there, no record is partial, and the books are valid.
  */
-async function judge(path: string, asked: readonly string[]): Promise<readonly string[]> {
+async function judge(path: string, acknowledged: readonly string[]): Promise<readonly string[]> {
   const problems: string[] = []
   try {
     const storage = await open(path, startHere)
@@ -96,7 +96,7 @@ async function judge(path: string, asked: readonly string[]): Promise<readonly s
        AND (SELECT count(*) FROM line WHERE charge_id = charge.id) = 2
        AND (SELECT count(*) FROM entry WHERE charge_id = charge.id) = 1`,
     )
-    for (const id of asked) if (!settled.get(id)) problems.push(`${id} was acknowledged, and is not there whole`)
+    for (const id of acknowledged) if (!settled.get(id)) problems.push(`${id} was acknowledged, and is not there whole`)
     db.close()
   } catch (error) {
     problems.push(`cannot be opened: ${error instanceof Error ? error.message : String(error)}`)

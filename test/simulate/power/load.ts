@@ -17,7 +17,11 @@ export function open(path: string, startThread?: StartThread): Promise<Storage> 
 }
 
 /** Sells `count` pictures, some concurrently. `told` receives the id of each settled one after its acknowledgement. */
-export async function load({ keys, ledger, users }: Storage, count: number, told: (id: string) => void): Promise<void> {
+export async function load(
+  { keys, ledger, users }: Storage,
+  count: number,
+  acknowledge: (id: string) => void,
+): Promise<void> {
   await users.create({ name: 'ada', group: 'default', role: 'user', passwordHash: null })
   const made = await createKey({ keys, users } as Storage, {
     name: 'a key',
@@ -35,7 +39,7 @@ export async function load({ keys, ledger, users }: Storage, count: number, told
       await ledger.hold(request)
       await ledger.line(id, line(0))
       await ledger.line(id, line(1))
-      if (await ledger.settle({ id, delivery: 'confirmed', reason: null })) told(id)
+      if (await ledger.settle({ id, delivery: 'confirmed', reason: null })) acknowledge(id)
     }
   }
   await Promise.all(Array.from({ length: 4 }, sell))

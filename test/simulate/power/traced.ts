@@ -34,16 +34,14 @@ function parseTrace(text: string, path: string): Trace {
   for (const call of completeCalls(text)) {
     const op = parseCall(call, path, names)
     if (op) ops.push(op)
-    const [, said] = /^write\(1<[^>]*>, "([^"]*)"/.exec(call) ?? []
-    const [, id] = /^told (\S+)/.exec(said === undefined ? '' : unescape(said).toString()) ?? []
+    const [, written] = /^write\(1<[^>]*>, "([^"]*)"/.exec(call) ?? []
+    const [, id] = /^told (\S+)/.exec(written === undefined ? '' : unescape(written).toString()) ?? []
     if (id !== undefined) told.push({ id, at: ops.length })
   }
   return { ops, told }
 }
 
-/**
- * Calls in the order in which they ended; strace prints a call in two parts if another thread's call came in between.
- */
+/** Calls in the order in which they ended; strace prints a call in two parts if another thread called in between. */
 function* completeCalls(text: string): Iterable<string> {
   const begun = new Map<string, string>()
   for (const written of text.split('\n')) {

@@ -19,7 +19,8 @@ const deathsMost = 2
 /** Time for a request to finish. */
 const askedMs = 15_000
 /**
- * A free probe comes after a minute, and the next after five, by clocks that may differ by a minute in each direction.
+ * A free probe follows after a minute, and the next after five, by clocks that may differ by a minute in each
+ * direction.
  */
 const lookedMostMs = 9 * 60_000
 

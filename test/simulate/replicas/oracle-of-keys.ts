@@ -17,13 +17,13 @@ export const keyDeaths: Oracle = {
   },
 }
 
-/** Whatever faults occur: two equal events about a key have a different one in between. */
+/** With any faults: between two equal events about a key, there is a different one. */
 function* judgeTold({ keysTold }: Fleet): Iterable<Finding> {
   const last = new Map<string, string>()
   for (const { kind, key, reason, by } of keysTold) {
-    const said = kind === 'upstream.key_suspended' ? `suspended, ${reason}` : 'resumed'
-    if (by === null && last.get(key) === said) yield ['what becomes of a key is told twice', `${key}: ${said}`]
-    last.set(key, said)
+    const state = kind === 'upstream.key_suspended' ? `suspended, ${reason}` : 'resumed'
+    if (by === null && last.get(key) === state) yield ['what becomes of a key is told twice', `${key}: ${state}`]
+    last.set(key, state)
   }
 }
 
@@ -32,15 +32,18 @@ function* judgeDeath({ key, secret, from, until, asks, isSound, told }: Death): 
   const dead = asks.filter(({ arrivals }) =>
     arrivals.some(({ secret: of, ill }) => of === secret && ill !== undefined && effectOf(ill) !== 'cooling'),
   )
-  const said = `${key}, ${Math.round(from)} to ${Math.round(until)} ms`
+  const period = `${key}, ${Math.round(from)} to ${Math.round(until)} ms`
   for (const ask of asks)
     if (ask.disturbed === undefined && codeOf(ask)?.startsWith('upstream_') === true)
-      yield ["a call is lost by the death of a vendor's key", `${said}: ask ${ask.no}: ${statusOf(ask)} ${codeOf(ask)}`]
+      yield [
+        "a call is lost by the death of a vendor's key",
+        `${period}: ask ${ask.no}: ${statusOf(ask)} ${codeOf(ask)}`,
+      ]
   const due = dead.length > 0 ? 1 : 0
   if (told.suspended !== due || told.resumed !== due)
     yield [
       'the death of a key, and its end, are not told once',
-      `${said}: ${JSON.stringify(told)}, refused ${dead.length}`,
+      `${period}: ${JSON.stringify(told)}, refused ${dead.length}`,
     ]
 }
 

@@ -55,7 +55,7 @@ export class Relay {
   isLeft = false
   /** Whether the server's end is closed. */
   isGone = false
-  /** Whether the server has been told to end it. */
+  /** Whether the server has received a request to end it. */
   isEnding = false
   readonly #parts: RelayParts
   readonly #questions: PgFrames | RedisFrames

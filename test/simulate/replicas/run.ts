@@ -29,12 +29,12 @@ export type ReplicasAsked = {
 }
 
 /** `simulate --replicas …`: several gateways. @returns the exit code */
-export async function runReplicas(asked: ReplicasAsked): Promise<number> {
-  const { seed, many, sabotage, print } = asked
+export async function runReplicas(options: ReplicasAsked): Promise<number> {
+  const { seed, many, sabotage, print } = options
   if (sabotage === 'list') return listSabotages(print, fleetSabotages)
   const servers = await startServers()
   try {
-    if (seed !== undefined) return await tellSeed(servers, seed, asked)
+    if (seed !== undefined) return await tellSeed(servers, seed, options)
     if (sabotage !== undefined) return await trySabotages(sabotage, print, trialOf(servers))
     if (many) return await tryMany({ ...many, ...manyOn(servers) })
   } finally {

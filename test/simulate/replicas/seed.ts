@@ -8,8 +8,8 @@ import { fleetSabotages } from './sabotages.ts'
 import type { Servers } from './servers.ts'
 import { Stores } from './stores.ts'
 
-// Plays one plan of several gateways from standard input, in a process of its own. The last line is one JSON object.
-// children.ts starts it.
+// Plays one plan of several gateways from standard input, in a process of its own. The last line of its output is one
+// JSON object. children.ts starts this script.
 
 const { values } = parseArgs({
   options: {
@@ -26,8 +26,8 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`)
 if (values.sabotage !== undefined) plantFault(values.sabotage, fleetSabotages)
 const world = new World(plan.seed, values.events ? print : undefined)
 const stores = new Stores(world, JSON.parse(values.servers) as Servers)
-// During a plan, unhandled errors count as faults of the gateways. A failure here would count too, and this process
-// would have no outcome, but open connections to the servers, and never end.
+// During a plan, unhandled errors count as faults of the gateways. A failure here would count too: the process would
+// have no outcome, but open connections to the servers, and would never end.
 try {
   await stores.open()
   installReplicas(world, stores)

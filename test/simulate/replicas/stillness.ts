@@ -15,8 +15,8 @@ const deadlockMs = 15
 const stuckMs = 120_000
 
 /**
- * Detects when the servers are idle: the world's time stands still while one works, and advances while it waits for a
- * lock. This class applies the servers' own timeouts (of statements, of idle transactions) in the world's time.
+ * Detects when the servers are idle: the world's time stops while one works, and advances while it waits for a lock.
+ * This class applies the servers' own timeouts (of statements, of idle transactions) in the world's time.
  */
 export class Stillness {
   readonly #world: World

@@ -75,7 +75,7 @@ export class RecordedDisk {
     if (found?.frames.length) this.#commits.push({ end: this.mark, frames: found.frames })
   }
 
-  /** A client was told of the state at a mark: from here on it must survive. */
+  /** A client knows of the state at a mark: from here on it must survive. */
   acknowledge(mark: number): void {
     const count = mark - this.#passed
     if (count <= 0) return

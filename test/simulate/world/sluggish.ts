@@ -43,7 +43,7 @@ const stallMost = 3
 const collectEvery = 200
 
 /**
- * Simulates a process on a busy machine: its threads answer late and at odd times, it stands still in between, and
+ * Simulates a process on a busy machine: its threads answer late and at irregular times, it pauses in between, and
  * garbage is collected. The outcome of a seed must be the same; otherwise time advanced during an operation that `Time`
  * did not wait for.
  * @returns the operations on the machine that the world does not wait for, by their names in `node:async_hooks`
@@ -62,7 +62,7 @@ export function beSluggish(seed: number): ReadonlySet<string> {
   const keepBusy = (): void => {
     if (random.chance(0.3)) Atomics.wait(still, 0, 0, random.unit() * stallMost)
     if (++turns % collectEvery === 0) collect()
-    // Most are short, so that work queued behind them can finish at any moment. There is only one thread (children.ts).
+    // Most are short, so that work queued after them can finish at any moment. There is only one thread (children.ts).
     pbkdf2('busy', 'with', 1 + Math.floor(random.unit() ** 4 * roundsMost), 8, 'sha1', keepBusy)
   }
   keepBusy()

@@ -29,7 +29,7 @@ export class Time {
   wrongBy = 0
   happened = 0
   slowest: Slowest = { ms: 0, label: '' }
-  /** Time stands still until this resolves: real servers are working. */
+  /** Time stops until this resolves: real servers are working. */
   quiet: (() => Promise<void>) | undefined
   readonly #random: Random
   readonly #heap: Happening[] = []
@@ -37,9 +37,9 @@ export class Time {
   readonly #told: ((line: string) => void) | undefined
   #seq = 0
 
-  constructor(random: Random, told?: (line: string) => void) {
+  constructor(random: Random, print?: (line: string) => void) {
     this.#random = random
-    this.#told = told
+    this.#told = print
   }
 
   get wall(): number {
@@ -183,8 +183,8 @@ function turn(): Promise<void> {
 }
 
 /**
- * The world does not control operations on the machine: its time stands still until they end, whatever their name
- * (closing a file is a `CloseReq`). The same holds for pending turns of the event loop: the machine decides how many of
+ * The world does not control operations on the machine: its time stops until they end, whatever their name (closing a
+ * file is a `CloseReq`). It also stops for pending turns of the event loop, because the machine decides how many of
  * them pass while a thread works. It does not wait for connections of the process that runs a seed: to its parent, and
  * to real servers, which `quiet` waits for.
  */

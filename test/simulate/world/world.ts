@@ -26,10 +26,10 @@ export class World {
   readonly marks: { [name: string]: number } = {}
   readonly #doors = new Map<string, () => Door>()
 
-  constructor(seed: number, told?: (line: string) => void) {
+  constructor(seed: number, print?: (line: string) => void) {
     this.seed = seed
     this.random = new Random(seed, 'world')
-    this.time = new Time(new Random(seed, 'ties'), told)
+    this.time = new Time(new Random(seed, 'ties'), print)
     this.disk = new FaultyDisk(new Random(seed, 'disk'), fault => this.mark(`fault: ${fault}`))
     this.power = new Random(seed, 'power')
     this.disk.checkpointEvery = this.power.pick([undefined, 4, 16, 64])

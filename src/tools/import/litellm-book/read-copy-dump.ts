@@ -11,7 +11,8 @@ const escapes: { readonly [char: string]: string } = { b: '\b', f: '\f', n: '\n'
 type Copied = { readonly name: string; readonly columns: readonly string[]; readonly rows: Cell[][] | undefined }
 
 /**
- * Reads a plain-text dump of pg_dump. @param wanted tables whose rows are read; rows of all other tables are counted
+ * Reads a plain-text dump of pg_dump.
+ * @param wanted tables whose rows are read; rows of all other tables are counted
  * @throws DumpFault if it cannot be read completely: then nothing is imported
  */
 export async function readCopyDump(

@@ -55,7 +55,7 @@ export class StatementReader {
     return this.#at >= this.#text.length
   }
 
-  /** A name, and whether it was quoted; of `db.table` the last part. */
+  /** A name, and whether it was quoted; for `db.table`, the last part. */
   name(): { readonly text: string; readonly isQuoted: boolean } {
     this.#skip()
     const quote = this.#text[this.#at]

@@ -23,8 +23,8 @@ const unicode = /^(?:utf8|utf8mb3|utf8mb4|binary|ascii|default)$/i
 const lastWords = /^SET (?:SQL_NOTES ?= ?@OLD_SQL_NOTES|NOTE_VERBOSITY ?= ?@OLD_NOTE_VERBOSITY)$/i
 
 /**
- * Reads a dump of mysqldump or mariadb-dump. @param isEndless it has no mark of its end, and the operator confirms that
- * it is complete
+ * Reads a dump of mysqldump or mariadb-dump.
+ * @param isEndless it has no mark of its end, and the operator confirms that it is complete
  * @throws DumpFault if it cannot be read completely: then nothing is imported
  */
 export async function readDump(pieces: AsyncIterable<Uint8Array>, isEndless: boolean): Promise<ForeignBook> {

@@ -111,8 +111,8 @@ function readList(name: string, list: readonly Fields[], whole: unknown, gathere
 const ofChannel = ['type', 'name', 'base_url', 'models']
 
 /**
- * A channel may be in a list, which has no keys, and in its own file. @throws Error for a different channel with the
- * same id
+ * A channel may be in a list, which has no keys, and in its own file.
+ * @throws Error for a different channel with the same id
  */
 function addChannel(file: string, channel: Fields, { channels }: Gathered): void {
   const id = textOf(channel['id']) || `json-${channels.size + 1}`
