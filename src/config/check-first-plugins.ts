@@ -6,10 +6,10 @@ import { findNode, type Path, type Tree } from './tree.ts'
 type Step = { readonly name: string; readonly path: Path; readonly plugin: AnyPlugin | undefined }
 
 /**
- * Plugins that models enable by a setting, and that must see what clients send and receive.
+ * Plugins that models enable by a setting, and that must process exactly what clients send and receive.
  *
- * After a guard, a cache would store what the guard removes; a guard before a translator would read a format that the
- * request no longer has. If no model enables them, they do nothing, wherever they are.
+ * After a guard, a cache would store content that the guard removes. A guard before a translator would read a format
+ * that the request no longer has. If no model enables them, they do nothing in any position.
  */
 export function checkFirstPlugins(root: Tree, steps: readonly Step[], report: Report): void {
   checkCache(root, steps, report)

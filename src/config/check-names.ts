@@ -64,7 +64,7 @@ function checkSimulators(root: Tree, known: readonly string[], report: Report): 
   }
 }
 
-/** Of an address only the scheme is shown: the rest may contain a password. */
+/** Shows only the scheme of an address, because the rest may contain a password. */
 function checkKind(root: Tree, key: 'storage' | 'counters', known: readonly string[], report: Report): void {
   const kind = textAt(root, [key])?.split(':', 1)[0]
   if (kind === undefined || known.includes(kind) || report.broken([key])) return
@@ -114,7 +114,7 @@ function checkUpstreams(root: Tree, model: string, known: readonly string[], rep
   }
 }
 
-/** Fallbacks are other models. One with `*` has no name for an upstream. */
+/** Fallbacks are other models, without `*`: such a name is not one that an upstream can receive. */
 function checkFallbackNames(root: Tree, model: string, known: readonly string[], report: Report): void {
   const path = ['models', model, 'fallbacks']
   const others = known.filter(name => name !== model && starsIn(name) === 0)
@@ -136,7 +136,7 @@ function checkPrice(root: Tree, model: string, { operations }: KnownNames, repor
   }
   const enabled = findNode(root, [...path, 'enabled'])
   const hidden = enabled.whole && enabled.node.kind === 'scalar' && enabled.node.value === false
-  // Without a price it serves only names that a table has a price for.
+  // A wildcard without a price serves only names with a price in a table.
   if (has('prices') || has('price') || hidden || starsIn(model) > 0) return
   const family = textAt(root, [...path, 'family'])
   const served = family === undefined ? [] : entriesOf(root, ['families', family, 'forward']).map(entry => entry.key)

@@ -79,7 +79,7 @@ function inspect(
   models: readonly Model[],
   operations: OperationsByName,
 ): readonly Diagnostic[] {
-  // The facet was checked against the plugin's own schema, which is what its type follows from.
+  // The plugin's own schema has validated the facet, and its type follows from it.
   return plugin.inspect?.(family.facets.get(plugin.name) as never, family, models, operations) ?? []
 }
 

@@ -39,8 +39,9 @@ const tooManyAliases = {
 }
 
 /**
- * Reads YAML 1.2 (core schema) into a tree with places. Refused, each at its place: syntax errors, several documents,
- * duplicate keys and keys other than plain text, tags, anchors, aliases and merge keys: each price is on its own line.
+ * Reads YAML 1.2 (core schema) into a tree with places. Reports, each at its place: syntax errors, several documents,
+ * duplicate keys, keys other than plain text, tags, anchors, aliases and merge keys. Without aliases and merge keys,
+ * each price is on its own line.
  */
 export function readYaml(text: string): ReadResult {
   const document = parse(text, { merge: false, uniqueKeys: false })
@@ -80,7 +81,7 @@ export function readComments(text: string): readonly string[] {
   const comments: string[] = []
   let before = ''
   for (const token of new Lexer().lex(text)) {
-    // A text that begins with `#` is announced as a scalar.
+    // The parser returns a text that begins with `#` as a scalar.
     if (token.startsWith('#') && before !== '\u001F') comments.push(token)
     before = token
   }
@@ -147,7 +148,7 @@ function syntaxRemedy(code: string, message: string, line: string): string | und
   return hasBareBraces(line) ? 'inside { }, quote a value that contains braces' : undefined
 }
 
-/** Whether an unquoted value after a name has a brace in it. */
+/** Whether an unquoted value after a name contains a brace. */
 function hasBareBraces(line: string): boolean {
   return [...line.matchAll(/[{,]([^{},"']*)(?=\{)/g)].some(([, words = '']) => /:\s+\S/.test(words))
 }

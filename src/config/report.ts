@@ -28,7 +28,7 @@ export class Report {
     this.#source = source
   }
 
-  /** The tree that `atKey` and `atValue` look places up in. */
+  /** Sets the tree in which `atKey` and `atValue` find places. */
   follow(root: Tree): void {
     this.#root = root
   }
@@ -109,12 +109,12 @@ export class Report {
 
 const nowhere: Tree = { kind: 'map', span: { start: 0, end: 1 }, entries: [], unknown: true }
 
-/** The first character of a mapping or list, the whole of a scalar: where an editor shows what is missing in it. */
+/** The first character of a mapping or list, or the whole scalar: editors show a missing part there. */
 function headOf(node: Tree): Span {
   return node.kind === 'scalar' ? node.span : { start: node.span.start, end: node.span.start + 1 }
 }
 
-/** The reason was reported, or there is none: the placeholder is not at fault. */
+/** The value is a placeholder: its problem was reported already, or it has none. */
 function isUnknown({ node, whole }: Found): boolean {
   return whole && node.kind === 'scalar' && node.unknown
 }

@@ -30,7 +30,8 @@ const secretName =
 const looksSecretAnywhere = [
   /(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi,
   /(?<![\w-])sk-[\w-]{6,}/g,
-  // What keys begin with, a short word or the mark of a cloud or a web token, before digits and letters of both sizes.
+  // Beginnings of keys: a short word, or the prefix of a cloud key or a web token, before digits and letters in both
+  // cases.
   /(?<![\w-])(?:[a-z]{1,8}\d?[-_]|AIza|AKIA|eyJ)(?=\w{0,64}\d)(?=\w{0,64}[A-Z])[\w+/.=-]{12,}/g,
 ]
 const looksSecret = [
@@ -237,14 +238,16 @@ export function hasSecret(text: string): boolean {
   return secretsIn(text).length > 0
 }
 
-/** Of addresses: the text between a user's colon and the last `@` before the end of the address. */
+/**
+ * The spans of passwords in addresses: the text between a user's colon and the last `@` before the end of the address.
+ */
 function* findPasswords(text: string, ends: RegExp): Iterable<Span> {
   let seen = 0
   for (let at = 0; ; ) {
     userOfAddress.lastIndex = at
     if (!userOfAddress.test(text)) return
     const start = userOfAddress.lastIndex
-    // A colon may end one user and begin what leads to the next.
+    // A colon may end one user and begin the scheme of the next address.
     at = start - 1
     if (start < seen) continue
     ends.lastIndex = start

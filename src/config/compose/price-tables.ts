@@ -87,7 +87,7 @@ async function readTables(elements: readonly Tree[], root: Tree, work: Work): Pr
   return { rows, whole }
 }
 
-/** Undefined for an invalid one. */
+/** The source of an invalid table is undefined. */
 async function readTable(
   { file, text, at }: { readonly file: string; readonly text: string; readonly at: readonly (string | number)[] },
   root: Tree,

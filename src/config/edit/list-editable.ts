@@ -13,7 +13,7 @@ export type EditableEntry = {
   readonly name: string
   readonly file: string
   readonly line: number
-  /** The members of its own entry as written; null for a model of a list. */
+  /** The members of the entry itself as written; null for a model from a list. */
   readonly own: Json
   readonly whole: Json
 }
