@@ -15,7 +15,7 @@ type CalculatorProps = Pick<PricingPage, 'calculation'> & {
 
 const unique = <Value,>(values: readonly Value[]): readonly Value[] => [...new Set(values)]
 
-/** A form that this page itself answers. */
+/** A form whose result is on this page. */
 export function Calculator({ models, currency, calculation }: CalculatorProps) {
   const rows = models.flatMap(({ images }) => images.sizes)
   const labels = unique(models.flatMap(({ images }) => images.labels))
@@ -173,7 +173,7 @@ const sources = {
   default: 'pricing.source.default',
 } as const
 
-/** What decided the tier; empty if a plugin has its own reasons. */
+/** The reason for the tier; empty if a plugin has its own reasons. */
 function tWhy(tier: string, source: string | null): string {
   const word = Object.entries(sources).find(([name]) => name === source)?.[1]
   return word === undefined ? '' : t('pricing.expected', { tier, source: t(word) })

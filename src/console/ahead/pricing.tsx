@@ -33,7 +33,7 @@ export function Pricing({ of, prices }: { readonly of: PricingPage; readonly pri
   )
 }
 
-/** The calculator's question in the address. */
+/** The calculator's inputs as parameters of the address. */
 function queryOf({ fields, ...params }: NonNullable<PricingPage['calculation']>['request']) {
   const named = Object.entries(fields).map(([name, value]) => [`field.${name}`, value] as const)
   return { ...params, ...Object.fromEntries(named) }
@@ -126,7 +126,7 @@ function ImagePrices({ of, currency }: { readonly of: ImageModel; readonly curre
 
 type BesideRow = NonNullable<ImageModel['images']['beside']>[number]
 
-/** What is charged in addition to images. */
+/** Charges in addition to images. */
 function Beside({ rows, currency }: { readonly rows: readonly BesideRow[]; readonly currency: string }) {
   const columns: readonly Column<BesideRow>[] = [
     { head: t('pricing.name'), heading: true, cell: ({ name }) => name },
@@ -147,7 +147,7 @@ type Use = {
   readonly model: string
   readonly when?: PriceConditions
   readonly prices: PricedModel['units']
-  /** A factor of its token prices. */
+  /** A factor for token prices. */
   readonly by?: string
   readonly free?: true
 }

@@ -82,7 +82,7 @@ function keepInView(panel: HTMLElement | null): void {
   if (over > 0) panel.style.translate = `${-over}px`
 }
 
-/** A choice of several in a chip's panel; the chosen one again removes it. */
+/** A choice among several values in a chip's panel. Choosing the current value removes it. */
 export function ChipChoices({
   label,
   of,

@@ -3,7 +3,7 @@ import { t } from '../words/index.ts'
 import { Dates } from './dated.tsx'
 import { Labelled } from './labelled.tsx'
 
-/** A text filter. It applies on blur or Enter, not at each letter. */
+/** A text filter. It applies on blur or Enter, not after each letter. */
 export function FilterLine({
   label,
   value,

@@ -4,7 +4,7 @@ import { Field, type FieldProps } from './form.tsx'
 import { Picker } from './picker.tsx'
 
 /**
- * A form's field for a model, user, key or group, by a part of its name. `isFree`: a name that is not in the list is
+ * A form's field for a model, user, key or group, found by a part of its name. `isFree`: names outside the list are
  * sent too.
  */
 export function PickField({

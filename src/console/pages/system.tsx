@@ -20,7 +20,7 @@ import { Upstreams } from './system/upstreams.tsx'
 const everyMs = 5_000
 
 /**
- * The live state of the gateway: each part names whether it covers all gateways on the storage or the answering
+ * The live state of the gateway. Each part states whether it covers all gateways on the storage or only the answering
  * process.
  */
 export function System() {
@@ -105,7 +105,7 @@ export function System() {
   )
 }
 
-/** A usage, and its maximum. */
+/** A usage with its maximum. */
 function ofMost(format: (value: number) => string, value: number, most: number | null): string {
   return most === null ? format(value) : t('system.of', { value: format(value), most: format(most) })
 }

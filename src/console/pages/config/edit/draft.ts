@@ -2,10 +2,10 @@ import { signal } from '@preact/signals'
 import { useSession } from '../../../api/session.ts'
 import { isBelow, type Path, type Staged } from './changes.ts'
 
-// Collected changes remain while the page is open, whichever page is shown meanwhile. They belong to one user.
+// Collected changes remain while the page is open, even if the user views other pages. They belong to one user.
 const gathered = signal<{ readonly owner: string; readonly changes: readonly Staged[] }>({ owner: '', changes: [] })
 
-/** The collected changes, and what changes them. */
+/** The collected changes, and functions that change them. */
 export function useDraft() {
   const owner = useSession().user.name
   const changes = gathered.value.owner === owner ? gathered.value.changes : none
