@@ -1,8 +1,8 @@
 import type { Awaitable } from '../util/index.ts'
 
 /**
- * One page of rows and the beginning of the next: reads one row more than the page to find out whether there is a next
- * one.
+ * One page of rows, and the start of the next. Reads one row more than the page, which shows whether there is a next
+ * page.
  */
 export async function pageOf<Row>(
   limit: number,

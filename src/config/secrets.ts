@@ -207,7 +207,7 @@ export function maskAddresses(text: string, write: (secret: string) => string): 
 const references = /\$\$|\$\{(?:file:[^{}\n]+|\w+(?::[-?][^{}\n]*)?)\}/g
 const defaultInside = /(?<=\$\{\w+:-)[^{}\n]+(?=\})/g
 
-/** The same text, as long, in which nothing of a reference ends an address or a password. */
+/** The same text with the same length, in which no part of a reference ends an address or a password. */
 function levelled(text: string): string {
   return text.replaceAll(references, one => (one === '$$' ? one : '.'.repeat(one.length)))
 }

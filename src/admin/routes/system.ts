@@ -9,11 +9,11 @@ import { toMoment } from '../to-moment.ts'
 import { showLatency } from './latency.ts'
 
 const resolutionMs = 20
-/** The shown traffic: the last minutes, and a maximum number of models and operations. */
+/** The shown traffic: the last minutes, and at most this number of models and operations. */
 const trafficMs = 5 * 60_000
 const trafficRowsMax = 50
 
-/** Free bytes on the disk of an SQLite file; null for other storages. */
+/** Free bytes on the disk of an SQLite file; null for any other storage. */
 async function freeBytes(storage: string): Promise<number | null> {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(storage)?.[1]
   if (path === undefined || path === ':memory:') return null
