@@ -1,12 +1,12 @@
 import type { CompiledConfig } from '../domain/index.ts'
 
 /**
- * Settings of `server` that are read only once, by their names in the file; others are read from the plan of each
+ * Settings of `server` that are read only once, by their names in the file. All others are read from the plan of each
  * request.
  */
 const fixedAtStart = { listen: 'listen', ops: 'ops', workers: 'workers' } as const
 
-/** Changes that a reload cannot apply, a line each. */
+/** Changes that a reload cannot apply, one line each. */
 export function needRestart(before: CompiledConfig, after: CompiledConfig): readonly string[] {
   const text = 'takes effect at the next start'
   const changes: string[] = []

@@ -1,7 +1,7 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
-/** From this size on, neither half of the young space is doubled. */
+/** From this size on, the halves of the young space are not doubled. */
 const halfBytesMax = 16 * 1024 * 1024
 const own = /--(?:min|max)[-_]semi[-_]space[-_]size|--semi[-_]space[-_]growth[-_]factor/
 
@@ -28,7 +28,7 @@ export function tuneHeap(): void {
   }).observe({ type: 'gc' })
 }
 
-/** Bytes of both halves. */
+/** The bytes of both halves. */
 function youngBytes(): number {
   return getHeapSpaceStatistics().find(space => space.space_name === 'new_space')?.space_size ?? 0
 }
