@@ -25,7 +25,7 @@ type Step = { readonly turn: Turn; readonly results: Part[] }
 
 /**
  * Consecutive items of one speaker are one turn: a message, its reasoning and its calls. Results are in the turn after
- * that of their calls, whatever the client's order: the other formats refuse any other place.
+ * that of their calls, regardless of the client's order, because the other formats accept no other place.
  */
 export function parseInput(input: Json | undefined, place: Place): readonly Turn[] {
   if (typeof input === 'string') return [{ role: 'user', parts: [{ kind: 'text', text: input }] }]
@@ -61,7 +61,7 @@ function parseItem(value: Json, field: string, place: Place): Turn | undefined {
     case 'function_call_output':
     case 'custom_tool_call_output':
       return { role: 'user', parts: [parseResult(item, type, field, place)] }
-    // `parseRequest` reads them.
+    // `parseRequest` parses these.
     case 'additional_tools':
       return undefined
     case 'reasoning':
