@@ -23,7 +23,7 @@ type StoredState = LoginState & {
   readonly verifier: string
 }
 
-/** The redirect URI of an issuer: each has its own, so that no response is taken for another's. */
+/** The redirect URI of an issuer. Each issuer has its own, so that its responses are not confused with another's. */
 function redirectOf({ name }: Issuer, publicUrl: string): string {
   return `${publicUrl}/console/sign-in/${name}`
 }
