@@ -33,8 +33,8 @@ function listItems(id: string, { input }: KeptResponse, query: URLSearchParams):
   const ordered = query.get('order') === 'asc' ? items : items.toReversed()
   const after = query.get('after')
   const from = after === null ? 0 : ordered.findIndex(item => item.id === after) + 1
-  const asked = Number(query.get('limit') ?? itemsUsual)
-  const limit = Number.isSafeInteger(asked) && asked > 0 ? Math.min(asked, itemsMost) : itemsUsual
+  const requested = Number(query.get('limit') ?? itemsUsual)
+  const limit = Number.isSafeInteger(requested) && requested > 0 ? Math.min(requested, itemsMost) : itemsUsual
   const data = ordered.slice(from, from + limit)
   return {
     object: 'list',

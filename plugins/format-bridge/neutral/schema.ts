@@ -48,8 +48,8 @@ export function toToolSchema(schema: JsonObject = emptySchema): JsonObject {
   const alternatives = found.flatMap(name => asList(schema[name])).map(asObject)
   const properties = Object.assign({}, ...alternatives.map(one => one?.['properties']), schema['properties'])
   const rest = Object.fromEntries(Object.entries(schema).filter(([name]) => !found.includes(name)))
-  const said = found.map(name => `${name}: ${JSON.stringify(schema[name])}`)
-  const description = [asText(schema['description']), ...said].filter(Boolean).join('\n\n')
+  const unionTexts = found.map(name => `${name}: ${JSON.stringify(schema[name])}`)
+  const description = [asText(schema['description']), ...unionTexts].filter(Boolean).join('\n\n')
   return { ...rest, type: 'object', properties, ...(description !== '' && { description }) }
 }
 

@@ -38,7 +38,7 @@ export type ResponseState = {
 
 /** The response with its items. It repeats the settings of the request, as the format requires. */
 export function writeResponse(
-  { id, created, model, request, state: asked }: WriteFacts,
+  { id, created, model, request, state: requested }: WriteFacts,
   state: ResponseState,
 ): JsonObject {
   const { status, reason, output, usage, serviceTier } = state
@@ -56,10 +56,10 @@ export function writeResponse(
     model,
     output,
     parallel_tool_calls: request.parallelCalls ?? true,
-    previous_response_id: asked?.before ?? null,
+    previous_response_id: requested?.before ?? null,
     reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.show ?? null },
     service_tier: serviceTier,
-    store: asked?.isStored ?? false,
+    store: requested?.isStored ?? false,
     temperature: sampling.temperature ?? null,
     text: { format: writeFormat(request.output) },
     tool_choice: toolChoice ? writeChoice(toolChoice, tools) : 'auto',

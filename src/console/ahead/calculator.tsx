@@ -140,9 +140,9 @@ function Result({ of, currency }: { readonly of: Calculated; readonly currency: 
     )
   const { quote, expected_size: size, mismatch } = of.explained
   if (!quote) return <p class="note">{t('pricing.undecided')}</p>
-  const { n, tier, source, price, expected, at_most: atMost, beside } = quote
+  const { n, tier, source, price, expected, at_most: atMost, beside: extraLines } = quote
   const sentences = [
-    tier === null ? t(beside ? 'pricing.undecided.answer' : 'pricing.undecided') : tWhy(tier, source),
+    tier === null ? t(extraLines ? 'pricing.undecided.answer' : 'pricing.undecided') : tWhy(tier, source),
     size === null ? '' : t('pricing.comes_back', { size }),
     expected === atMost ? '' : t('pricing.at_most', { amount: `${atMost} ${currency}` }),
   ]
@@ -155,7 +155,7 @@ function Result({ of, currency }: { readonly of: Calculated; readonly currency: 
           </>
         ) : (
           <>
-            {beside ? '' : `${n} × ${price} = `}
+            {extraLines ? '' : `${n} × ${price} = `}
             <Money amount={expected} currency={currency} />
           </>
         )}

@@ -64,8 +64,8 @@ export function Prices({ of: { currency, models } }: { readonly of: PriceList })
 }
 
 /** Whether a model's images have only the price of their long edge's tier. */
-function isPlain({ images: { beside, by, tiers } }: ImageModel): boolean {
-  return !beside && !by && tiers.every(({ pixelsMax }) => pixelsMax === undefined)
+function isPlain({ images: { beside: extraLines, by, tiers } }: ImageModel): boolean {
+  return !extraLines && !by && tiers.every(({ pixelsMax }) => pixelsMax === undefined)
 }
 
 type Tier = ImageModel['images']['tiers'][number]
@@ -107,7 +107,7 @@ function ImagePrices({ of, currency }: { readonly of: ImageModel; readonly curre
       {images.times?.map(({ when, by }) => (
         <p key={when}>{t('pricing.times', { by, when })}</p>
       ))}
-      {images.beside && <Beside rows={images.beside} currency={currency} />}
+      {images.beside && <ExtraLines rows={images.beside} currency={currency} />}
       {images.sizes.some(({ asked }) => asked !== null) && (
         <>
           <h4>{t('pricing.sizes')}</h4>
@@ -124,11 +124,11 @@ function ImagePrices({ of, currency }: { readonly of: ImageModel; readonly curre
   )
 }
 
-type BesideRow = NonNullable<ImageModel['images']['beside']>[number]
+type ExtraLine = NonNullable<ImageModel['images']['beside']>[number]
 
 /** Charges in addition to images. */
-function Beside({ rows, currency }: { readonly rows: readonly BesideRow[]; readonly currency: string }) {
-  const columns: readonly Column<BesideRow>[] = [
+function ExtraLines({ rows, currency }: { readonly rows: readonly ExtraLine[]; readonly currency: string }) {
+  const columns: readonly Column<ExtraLine>[] = [
     { head: t('pricing.name'), heading: true, cell: ({ name }) => name },
     { head: t('pricing.count'), cell: ({ per }) => t(`pricing.per.${per}`) },
     { head: t('pricing.when'), cell: ({ once }) => t(once ? 'pricing.once' : 'pricing.each.image') },

@@ -21,9 +21,9 @@ const known: readonly (readonly [sentence: RegExp, translate: (...facts: readonl
   ],
   [
     /^charged by (?:what is used; the hold is the most|usage; the hold is the maximum) that the request allows: (.+), times (?:the group's multiplier|(\S+) included)$/,
-    (told = '', multiplier) =>
+    (usage = '', multiplier) =>
       t('warning.use', {
-        told,
+        told: usage,
         factor: multiplier === undefined ? t('warning.group') : t('warning.factor', { multiplier }),
       }),
   ],

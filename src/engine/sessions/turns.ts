@@ -197,10 +197,10 @@ export class Turns {
     if (turn.target.model === this.#target.model) this.#inputTokens = (inputTokens ?? 0) + (outputTokens ?? 0)
   }
 
-  #settings({ beside, outputMax }: Extract<SessionSign, { kind: 'settings' }>): void {
+  #settings({ beside: second, outputMax }: Extract<SessionSign, { kind: 'settings' }>): void {
     this.#outputMax = outputMax
-    if (beside === undefined) return
-    const model = beside === null ? undefined : this.#findModel(beside)
+    if (second === undefined) return
+    const model = second === null ? undefined : this.#findModel(second)
     if (model?.name === this.#alsoUsed?.model.name) return
     const left = this.#alsoUsedSpares.splice(0)
     if (left.length > 0) this.#track(Promise.all(left.map(one => one.giveBack())))
