@@ -19,7 +19,7 @@ export type Alert = {
    */
   readonly id: string
   readonly kind: AlertKind
-  /** Null if its start is not known. */
+  /** The start in milliseconds since the epoch; null if unknown. */
   readonly at: number | null
   readonly data: EventData
 }

@@ -129,7 +129,7 @@ type UpstreamConnections = {
   readonly busy: number
   readonly most: number
   readonly waiting: number
-  /** In the last five minutes. */
+  /** The waits of the last five minutes. */
   readonly waits: { readonly count: number; readonly p50Ms: number | null; readonly p95Ms: number | null }
 }
 

@@ -22,7 +22,7 @@ export const reason = { type: 'string', minLength: 3, maxLength: 500, pattern: S
 export const pageLimit = { type: 'integer', minimum: 1, maximum: 200, default: 50 } as const
 export const rowId = { type: 'string', pattern: '^[a-z]+_[0-9a-z]{1,40}$' } as const
 
-/** Why a text that does not match a pattern is refused. */
+/** The reason for refusing a text that does not match a pattern, by pattern. */
 export const patternReasons: ReadonlyMap<string, Reason> = new Map([
   [label.pattern, 'not_label'],
   [userName.pattern, 'not_user_name'],

@@ -144,7 +144,7 @@ function buildValidator(): (route: { readonly schema: object }) => RequestValida
   return ({ schema }) => requestValidator(schema)
 }
 
-/** A DELETE request may have no body at all. */
+/** The schema of the body. A DELETE request may have no body at all. */
 function bodySchemaOf({ method, body }: AnyRoute): { readonly body?: object } {
   if (method === 'GET') return {}
   if (method === 'DELETE') return body ? { body: { ...body, type: ['object', 'null'] } } : {}

@@ -85,17 +85,17 @@ export type Settings = {
 
 type ByName<T> = { readonly [name: string]: T }
 
-/** The inputs for the parts of a plan. */
+/** The inputs for `buildParts` and `buildPlan`. */
 export type Sketch = {
   readonly settings: unknown
   readonly root: Tree
   readonly source: Source
   readonly pipeline: Pipeline
-  /** Plugins that came with the gateway, in use or not. */
+  /** The gateway's own plugins, in use or not. */
   readonly known: readonly KnownPlugin[]
   readonly report: Report
   readonly operations: OperationsByName
-  /** By model that got its name from a row of a price table: the wildcard that serves it. */
+  /** By model with a name from a row of a price table: the wildcard that serves it. */
   readonly derived: ReadonlyMap<string, string>
 }
 
@@ -584,7 +584,7 @@ function isList(traits: OperationTraits | undefined): boolean {
   return requests !== undefined && 'list' in requests
 }
 
-/** One route for each spelling; all call upstreams at the path of the first. */
+/** One route for each spelling; all of them use the first one's path at upstreams. */
 function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch: Sketch): readonly Route[] {
   const [first = '', ...more] = ([] as string[]).concat(own.match)
   const traits = sketch.operations.get(own.operation)

@@ -7,7 +7,7 @@ import { suggest } from './suggest.ts'
 import type { Path, Tree } from './tree.ts'
 import { createValidator } from './validator.ts'
 
-/** Finds a signing plugin by the name that a credential gives; undefined when there is none. May reject. */
+/** Finds the signing plugin that a credential names; undefined if there is none. May reject. */
 export type ResolveSigner = (name: string) => Promise<AnySigner | undefined>
 
 /** One of an upstream's credentials, as written. */
@@ -59,7 +59,7 @@ export async function checkCredentials(settings: unknown, given: Given): Promise
 async function checkEntry({ path, entry }: Placed, given: Given): Promise<void> {
   const { report } = given
   const [kind, ...more] = kinds.filter(key => entry[key] !== undefined)
-  // An unknown key was reported: it may be a misspelling of the missing one.
+  // Another check reports an unknown key, which may be a misspelling of the missing one.
   if (kind === undefined && Object.keys(entry).some(key => !known.has(key))) return
   if (kind === undefined)
     return report.atKey([...path, 'header'], {

@@ -15,7 +15,7 @@ export type KnownNames = {
   /** Valid schemes of `storage` and of `counters`. */
   readonly storages?: readonly string[]
   readonly counters?: readonly string[]
-  /** Whether the console, if it is served, handles a path. */
+  /** Whether the console, if it is enabled, serves a path. */
   isConsolePath?(this: void, path: string): boolean
 }
 
@@ -23,8 +23,8 @@ export type KnownNames = {
 const byCaller = 'by-caller'
 
 /**
- * Checks names: every family, upstream, operation, API format and local route that is referred to exists, and every
- * model that can be requested has a price. Works on the tree, so that one finding does not hide another.
+ * Checks names: every family, upstream, operation, API format and local route in use exists, and every model that can
+ * be requested has a price. Works on the tree, so that one finding does not hide another.
  */
 export function checkNames(root: Tree, known: KnownNames, report: Report): void {
   const families = entriesOf(root, ['families']).map(entry => entry.key)
@@ -239,7 +239,7 @@ function checkGroups(root: Tree, report: Report): void {
   report.atKey(['groups'], { code: 'group_default_missing', message, severity: 'note' })
 }
 
-/** Without this check, a misspelt name would show only as refusals of clients. */
+/** Without this check, a misspelled name would only cause refusals of clients. */
 function checkGroupModels(root: Tree, path: Path, known: readonly string[], report: Report): void {
   for (const i of positionsOf(root, path)) {
     const pattern = textAt(root, [...path, i])

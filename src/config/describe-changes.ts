@@ -21,7 +21,7 @@ function secretFileChanges({ secretFiles: before }: CompiledConfig, { secretFile
   )
 }
 
-/** Their values are redacted, so changes would be invisible. */
+/** Compared separately, because settings show their values redacted, so that changes would be invisible. */
 function credentialChanges(before: CompiledConfig, after: CompiledConfig): string[] {
   const lines: string[] = []
   for (const { name, credential, headers, query, keys = [] } of after.upstreams.values()) {

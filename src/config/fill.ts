@@ -24,7 +24,9 @@ export type FillOptions = {
   readonly inUse?: SecretFiles | undefined
   /** The only secret files and variables that references may name; absent if all are allowed. */
   readonly nameable?: Nameable | undefined
-  /** Values for vendors, receivers and issuers may be missing: a placeholder that is never sent replaces them. */
+  /**
+   * True if values for vendors, receivers and issuers may be missing: a placeholder that is never sent replaces them.
+   */
   readonly booksOnly?: boolean | undefined
 }
 

@@ -10,9 +10,7 @@ export type Finding = {
   readonly col: number
   /** `models.NAME.prices.4K`; empty for the file as a whole. */
   readonly path: string
-  /** What was found. */
   readonly message: string
-  /** The remedy. */
   readonly remedy?: string
   /** The source line and, under it, the caret line; empty if there is no line to show. */
   readonly caret: string

@@ -82,7 +82,7 @@ function describeUpstreams(own: ModelSettings): string {
     .join(', ')
 }
 
-/** The members of a mapping with their schemas, in the order of the schema; names that are not settings come last. */
+/** The members of a mapping with their schemas, in the order of the schema; names of entries follow at the end. */
 function entriesOf(value: Named, schema: SchemaData): readonly (readonly [string, SchemaData, unknown])[] {
   const properties = (schema['properties'] ?? {}) as Named
   const names = (schema['propertyNames'] ?? {}) as SchemaData

@@ -190,7 +190,7 @@ function sourcesOf({ files, patterns }: PartFiles): { readonly files?: ConfigFil
   return { files: { named: [...files], patterns: [...patterns] } }
 }
 
-/** The short forms are expanded and no longer needed. */
+/** Drops the short forms, which are expanded already. */
 function withoutComposing(settings: Settings): Settings {
   const kept = Object.entries(settings).filter(([key]) => !composing.some(one => one === key))
   return Object.fromEntries(kept) as Settings

@@ -26,7 +26,7 @@ export function inspectOptions(settings: unknown, { steps }: Pipeline, report: R
   }
 }
 
-/** A schema without `additionalProperties` would accept a misspelt name. */
+/** Reports unknown options of a schema without `additionalProperties`, which would accept a misspelled name. */
 function noteUnread(plugin: AnyPlugin, options: object, path: readonly (string | number)[], report: Report): void {
   const schema = plugin.options as { readonly properties?: object } | undefined
   if (!schema || wideners.some(word => word in schema)) return

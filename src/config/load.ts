@@ -24,7 +24,7 @@ export type ReadResult = {
 
 const whole: Span = { start: 0, end: 1 }
 const faultsMax = 20
-/** The maximum depth of lists and mappings; a configuration has less than twenty. Deeper levels are not read. */
+/** The maximum depth of lists and mappings; a configuration has fewer than twenty levels. Deeper ones are not read. */
 const depthMax = 100
 const tooDeep = {
   code: 'yaml_deep',
@@ -161,7 +161,7 @@ function spanOf(node: Node): Span {
 type YamlPair = Pair<Node | null, Node | null>
 type Refused = { readonly code: string; readonly span: Span; readonly message: string; readonly remedy: string }
 
-/** Converts the package's nodes to ours, and reports nodes that we do not read. */
+/** Converts the package's nodes to those of `tree.ts`, and reports nodes that the gateway does not read. */
 class Reader {
   readonly diagnostics: PlacedDiagnostic[] = []
   readonly #text: string

@@ -94,7 +94,7 @@ function reportUnknownFunction(name: string, path: Path, plugin: AnyPlugin, repo
   report.atValue(path, { code: 'hook_unknown', message, ...(unknown.remedy && { remedy: unknown.remedy }), mild: true })
 }
 
-/** Each kind of rule belongs to one plugin, which explains stored charges of this kind. */
+/** Checks that each kind of rule belongs to one plugin, which explains stored charges of this kind. */
 function checkRules(steps: readonly Step[], known: readonly AnyPlugin[], report: Report): void {
   for (const { name, path, plugin } of steps) {
     if (plugin?.rule === undefined) continue
@@ -111,7 +111,7 @@ function checkRules(steps: readonly Step[], known: readonly AnyPlugin[], report:
   }
 }
 
-/** Two plugins that each settle after the other would never settle. */
+/** Reports two plugins that each settle after the other, because they would never settle. */
 function checkSettling(steps: readonly Step[], report: Report): void {
   const plugins = steps.flatMap(step => step.plugin ?? [])
   const after = new Map(plugins.map(plugin => [plugin.name, settlesAfter(plugin, plugins)]))

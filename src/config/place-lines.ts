@@ -34,7 +34,7 @@ export function placeLines(root: Tree, text: string, tokens: readonly Token[]): 
   return places
 }
 
-/** Written in braces or brackets. */
+/** True for a mapping or list in braces or brackets. */
 export function isFlow({ kind, span }: Tree, text: string): boolean {
   return kind !== 'scalar' && (text[span.start] === '{' || text[span.start] === '[')
 }

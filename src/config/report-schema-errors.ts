@@ -39,7 +39,7 @@ function isMisspelt(missing: SchemaError, schemaErrors: readonly SchemaError[]):
   })
 }
 
-/** The path with list positions as numbers, as the tree has them. */
+/** The path with list positions as numbers, as in the tree. */
 function withIndexes(root: Tree, path: readonly string[]): Path {
   const steps: (string | number)[] = []
   for (const step of path) {

@@ -42,14 +42,14 @@ export class Report {
     this.add(...other.#diagnostics.map(one => ({ ...one, path: [...path, ...one.path] })))
   }
 
-  /** About the key at the path's end; if the path does not exist, about its last existing part. */
+  /** Reports a problem of the key at the end of the path; if the path does not exist, of its last existing part. */
   atKey(path: Path, complaint: Complaint): void {
     const found = this.#find(path)
     if (isUnknown(found)) return
     this.add({ ...complaint, path, span: found.keySpan ?? headOf(found.node) })
   }
 
-  /** About the value at the path; if there is none, about the key or node without it. */
+  /** Reports a problem of the value at the path; if there is none, of the key or node without it. */
   atValue(path: Path, complaint: Complaint): void {
     const found = this.#find(path)
     if (isUnknown(found)) return
@@ -79,7 +79,7 @@ export class Report {
     return this.#diagnostics.some(isError)
   }
 
-  /** In the order of the file; duplicates are left out. */
+  /** All findings in the order of the file, without duplicates. */
   findings(secrets: Secrets): readonly Finding[] {
     const seen = new Set<string>()
     const findings: Finding[] = []

@@ -7,7 +7,9 @@ import type { Source } from './source.ts'
 import { type ScalarTree, scalarsOf, type Tree } from './tree.ts'
 
 const secretFileBytesMax = 64 * 1024
-/** Digests of contents are keyed for this process: a guessed content cannot be verified with them. */
+/**
+ * The key of content digests, which differs in each process, so that a guessed content cannot be verified with them.
+ */
 const markKey = systemRandom.bytes(32)
 
 /** The files of `${file:…}` by their full paths, each with the digest of its content; `''` for an empty file. */

@@ -24,8 +24,8 @@ export type Secrets = {
 const secretName =
   /(?:api|access|private|secret)[-_]?key$|token$|secret|passw(?:or)?d|passphrase|credential|authorization/i
 /**
- * Texts that look like a secret in any place, also in a file that cannot be parsed. The preceding text is examined only
- * after blanks, not at each of them.
+ * Texts that look like a secret in any place, also in a file that cannot be parsed. A lookahead before each lookbehind
+ * limits the examination of the preceding text to the end of blanks, which is faster.
  */
 const looksSecretAnywhere = [
   /(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi,
@@ -53,10 +53,10 @@ const cover = '***'
 
 /** Whether a scalar is secret by its place: a credential's value, fixed headers, addresses with a password. */
 export function isSecretPlace(path: Path): boolean {
-  // Defaults of all entries are as secret as the entries.
+  // Defaults for all entries are as secret as the entries themselves.
   if (path[0] === 'defaults') return isSecretPlace([path[1] ?? '', '', ...path.slice(2)])
   const [top, , part] = path
-  // Whether passwords are allowed is not secret, nor is the name of an issuer.
+  // The switch for passwords is not secret, and neither is the name of an issuer.
   if (top === 'sign_in') return path.at(-1) === 'client_secret'
   if (top === 'upstreams' && (part === 'headers' || part === 'query')) return true
   if (top === 'observability' && part === 'headers') return true
@@ -150,8 +150,8 @@ const whites = /\s+/g
 const spreadOut = /[\n\\]/
 
 /**
- * For an address whose secret is not found as written: whether it is on several lines, or has escapes, or is not
- * even found in its value, as it has blanks.
+ * For an address with a secret that a search of the text would not find: `value` if blanks hide it even in the value,
+ * `text` if line breaks or escapes hide it in the text.
  */
 function holdOf({ value, span }: ScalarTree, text: string): 'text' | 'value' | undefined {
   if (typeof value !== 'string' || !isAddress.test(value)) return undefined
@@ -170,7 +170,7 @@ function maskAmongText(text: string, known: readonly string[]): string {
   return maskAddresses(masked, secret => (isBareReference(secret) ? secret : cover))
 }
 
-/** Only references, with or without quotes: nothing is secret. */
+/** Only references, with or without quotes, so that nothing is secret. */
 const bareReference = /^(["']?)(?:\$\{(?:file:[^}]*|\w+)\})+\1$/
 
 /** True for a reference that only names a secret: no default, and no other text. */

@@ -10,13 +10,13 @@ export type ScalarTree = {
   readonly kind: 'scalar'
   readonly span: Span
   readonly value: string | number | boolean | null
-  /** Written without quotes and not as a block of text. */
+  /** Whether it is written without quotes, and not as a block of text. */
   readonly plain: boolean
-  /** It is or may be a secret. */
+  /** Whether it is, or may be, a secret. */
   readonly secret: boolean
-  /** It was filled from a reference such as `${VAR}`, so its type is still text. */
+  /** Whether a reference such as `${VAR}` was filled in, so that its type is still text. */
   readonly filled: boolean
-  /** It has a finding already: its intended value is unknown. */
+  /** Whether it has a finding already, so that the intended value is unknown. */
   readonly unknown: boolean
 }
 
@@ -26,7 +26,7 @@ export type MapTree = {
   readonly kind: 'map'
   readonly span: Span
   readonly entries: readonly Entry[]
-  /** Some of its keys have findings already, so a missing key proves nothing. */
+  /** Whether some of its keys have findings already, so that a missing key proves nothing. */
   readonly unknown: boolean
 }
 

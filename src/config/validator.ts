@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { type FormatName, formats, isOf } from './formats.ts'
 import type { SchemaData } from './gateway-schema.ts'
 
-/** One way in which a value does not fit its schema. */
+/** One mismatch between a value and its schema. */
 export type SchemaError = {
   /** Steps from the root to the value, or to the mapping that lacks or must not have a key. */
   readonly path: readonly string[]
@@ -63,7 +63,10 @@ export function createValidator(schema: SchemaData): Validate {
 /** By schema: a reload uses the same validators. */
 const validators = new WeakMap<SchemaData, Validate>()
 
-/** Compiles a schema at run time. Errors have their schemas, because no path leads through a `$ref`. @throws Error */
+/**
+ * Compiles a schema at run time. Errors include their schemas, because a path through a `$ref` does not lead to them.
+ * @throws Error
+ */
 export function compile(schema: SchemaData): Check {
   const { Ajv: Compiler } = require('ajv') as { readonly Ajv: typeof Ajv }
   return new Compiler({ ...ajvOptions, verbose: true }).compile(schema)

@@ -85,7 +85,7 @@ function fillCredential(credential: Credential, key: string): Credential {
   return { ...credential, options: fillAll(credential.options, key), secrets: [...credential.secrets, key] }
 }
 
-/** Every text in the settings of a signing plugin. */
+/** Replaces the placeholder in every text of a signing plugin's settings. */
 function fillAll(value: unknown, key: string): unknown {
   if (typeof value === 'string') return value.replaceAll(keyMark, () => key)
   if (Array.isArray(value)) return value.map(one => fillAll(one, key))

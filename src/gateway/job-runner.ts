@@ -154,7 +154,7 @@ export class JobRunner {
       )
   }
 
-  /** Another process has continued it, or has ended it. */
+  /** Releases the slots of a job that another process has continued or ended. */
   async #giveBackEnded(id: string): Promise<void> {
     const job = await this.#store.find(id)
     if (job?.state !== 'running') await this.#giveBack(id)
@@ -193,7 +193,7 @@ export class JobRunner {
     return now >= Math.max(deadlineAt, since + patienceMs)
   }
 
-  /** Its charge ended without this result, so a retry is useless. */
+  /** Whether the charge of the job ended without this result, so that a retry is useless. */
   async #isUnpayable({ id }: Job, failure: Failure | undefined): Promise<boolean> {
     if (failure?.code !== 'charge_not_recorded') return false
     try {
@@ -208,7 +208,7 @@ export class JobRunner {
     const reason = failure?.code ?? 'internal_error'
     try {
       const isReviewed = await this.#ledger.review(id, reason)
-      // A charge with lines is not empty: part of the result was delivered.
+      // A charge with items is not empty, because a part of the result was delivered.
       if (!isReviewed) await this.#ledger.settle({ id, delivery: 'partial', reason })
       await this.#end(id, 'failed', toAnswer(failure))
     } catch (error) {

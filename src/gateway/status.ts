@@ -124,7 +124,10 @@ export function reloadStatus(at: number, result: ReloadResult): ReloadStatus {
   return { at: when, ok: false, changes: [], findings }
 }
 
-/** `sqlite`, `postgres`, `memory`, `redis`: the address itself may contain a password. */
+/**
+ * The kind in a storage address (`sqlite`, `postgres`, `memory`, `redis`), because the address itself may contain a
+ * password.
+ */
 function kindOf(url: string): string {
   return (/^[a-z]+/.exec(url)?.[0] ?? '').replace(/^postgresql$/, 'postgres').replace(/^rediss$/, 'redis')
 }

@@ -154,7 +154,10 @@ export class VendorKeyService {
     }))
   }
 
-  /** The key and the keys used next to it. The storage knows what each has spent, in all processes. */
+  /**
+   * The key, and the keys that its upstream uses instead of it. The storage knows the spending of each in all
+   * processes.
+   */
   #othersOf(named: Pick<KeyStatus, 'upstream' | 'key'>): OtherKeys | undefined {
     const key = this.#keyOf(named)
     return key && othersOf(this.#parts.engine().running.plan, key)

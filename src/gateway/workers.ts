@@ -482,7 +482,7 @@ class Member {
       () => undefined,
     )
     try {
-      // The table of messages defines the type of each response.
+      // `WorkerRequests` defines the type of each response.
       return (await promise) as WorkerRequests[Q]['gives']
     } finally {
       limit.cancel()

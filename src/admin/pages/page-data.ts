@@ -2,7 +2,7 @@ import type { PriceList, RequestExplanation } from '../../domain/index.ts'
 import type { ApiDocument, SchemaObject } from '../openapi/types.ts'
 import type { Language } from './language.ts'
 
-/** The input of the calculator, from the address. */
+/** The inputs of the calculator, from the address. */
 export type Calculation = {
   readonly model: string
   readonly operation: string

@@ -21,7 +21,7 @@ async function freeBytes(storage: string): Promise<number | null> {
   return bavail * bsize
 }
 
-/** The sums include rows that are not shown. */
+/** The traffic for the response. Its sums include rows that are not shown. */
 export function showTraffic(
   { since, until }: { readonly since: number; readonly until: number },
   summary: Pick<Summary, 'requests' | 'errors' | 'p50Ms' | 'p95Ms'>,
@@ -126,7 +126,10 @@ export function systemRoutes() {
   ]
 }
 
-/** `sqlite`, `postgres`, `memory`, `redis`: the address itself may contain a password. */
+/**
+ * The kind in a storage address (`sqlite`, `postgres`, `memory`, `redis`), because the address itself may contain a
+ * password.
+ */
 function kindOf(url: string): string {
   return (/^[a-z]+/.exec(url)?.[0] ?? '').replace(/^postgresql$/, 'postgres').replace(/^rediss$/, 'redis')
 }

@@ -38,7 +38,7 @@ export type Edited =
 /** The reason why an edit is not possible. */
 class EditError extends Error {}
 
-/** The maximum nesting of lists and mappings; no real configuration comes near it. */
+/** The maximum nesting of lists and mappings; real configurations have far less. */
 const nestingMax = 32
 
 /** An entry has one of these. */
@@ -130,7 +130,7 @@ function checkEdit({ path, value }: ConfigEdit): void {
     throw new EditError('only models and groups can be edited here; edit the rest in the file')
   if (typeof name !== 'string' || name === '' || /[\p{Cc}]|\$\{|^__proto__$|^<<$/u.test(name))
     throw new EditError(`${JSON.stringify(name ?? '')} is not a valid name`)
-  // Its users and keys would lose their limits, or be refused.
+  // Its users and keys would lose their limits, or would be refused.
   if (member === undefined && section === 'groups' && value === undefined)
     throw new EditError('groups can only be removed in the file')
   if (member !== undefined && !editable[section].has(String(member)))
@@ -180,7 +180,7 @@ function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): re
   }
   const places: Place[] = []
   if (path.length > 3 && (!there || entryOf(there.value, 'from'))) {
-    // A value that is inherited as a whole is written out here with its previous content.
+    // A value that is only inherited as a whole is copied here with the change.
     if (!composed || composed.value.kind !== 'map') {
       places.push({ sheet, path: path.slice(0, 3), value: nest(path.slice(3), value) })
     } else {
@@ -196,7 +196,7 @@ function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): re
   return [...places, ...gone.map(rival => ({ sheet, path: [section, name, rival], value: undefined }))]
 }
 
-/** For an entry without a section of its own: new, or one of a list of models. @throws EditError */
+/** The positions for an entry that no file has itself: a new one, or a model from a list. @throws EditError */
 function placeElsewhere({ path, value }: ConfigEdit, read: Read, notes: string[]): readonly Place[] {
   const [section, name, member] = path as readonly [Section, string, string | undefined]
   if (section === 'models')
@@ -238,7 +238,7 @@ function placeElsewhere({ path, value }: ConfigEdit, read: Read, notes: string[]
   throw new EditError(`there is no ${section === 'models' ? 'model' : 'group'} '${name}' in the configuration`)
 }
 
-/** The file of a value, for people. */
+/** The file and line of a value, for people. */
 function whence({ span }: Tree, { source }: Read): string {
   const { file, line } = source.locate(span.start)
   return `${file}:${line}`
@@ -283,7 +283,7 @@ function change(given: string, { path, value }: Change, notes: string[], budget:
   if (value === undefined) splicer.remove(path)
   else splicer.set(path, value)
   const { text } = splicer
-  // The edit is offered only if the result is as intended.
+  // Rejects the edit if the result is not the intended one.
   if (!isDeepStrictEqual(toValue(splicer.root), wanted)) throw new SpliceError('the text has an unsupported form')
   const lost = readComments(before).length - readComments(text).length
   if (lost > 0)

@@ -24,7 +24,7 @@ function isPlain(text: string): boolean {
   return plainText.test(text) && !otherType.test(text)
 }
 
-/** On one line. Texts that look like numbers, such as prices, are quoted. */
+/** Renders a value on one line. Texts that look like numbers, such as prices, are quoted. */
 export function renderValue(value: Json, quotes?: Quotes): string {
   if (typeof value === 'string') return renderText(value, quotes)
   if (Array.isArray(value)) return `[${value.map(one => renderValue(one)).join(', ')}]`

@@ -144,7 +144,7 @@ export class Splicer {
     this.#addChargeItem(this.#endOf(last.value, last.keySpan), indent, renderEntry(key, value, indent, asBlock))
   }
 
-  /** `name:` with nothing after it becomes a mapping. */
+  /** Changes `name:` without a value to a mapping. */
   #fill(node: Tree, keySpan: Span, key: string, value: Json): void {
     const end = this.#endOf(node)
     if (end > node.span.start && node.span.start >= keySpan.end) {
