@@ -25,7 +25,7 @@ export type Bridge = {
   readonly conversation: Conversation
   /** The clients' tool names, by the names that were sent. */
   readonly names: ReadonlyMap<string, string>
-  /** Tools whose calls contain text for the client, by their own names. */
+  /** Tools whose calls contain text for the client, by the clients' names. */
   readonly freeform: ReadonlySet<string>
   readonly issuer: string
   /** If the client only counts tokens: the member of the answer with the count. */
@@ -112,7 +112,7 @@ function lossOfAll({ n }: Conversation): readonly Loss[] {
 function factsOf({ model }: RerouteAsk, facet: BridgeFacet, issuer: string): UpstreamFacts {
   const { max_tokens, reasoning, efforts, sampling, links, limit_field } = facet
   return {
-    // The engine replaces it with the upstream's name.
+    // The engine replaces this name with the upstream's.
     model: model.name,
     issuer,
     maxTokens: max_tokens,

@@ -48,7 +48,7 @@ export function App() {
   )
 }
 
-/** Shows pages to signed-in users; all others get the sign-in page, and return to their page afterwards. */
+/** Shows pages to signed-in users. All others get the sign-in page, and return to their page afterwards. */
 function Doorway() {
   const { path, url, query, route } = useLocation()
   const state = sessionState.value

@@ -155,8 +155,7 @@ export class VendorKeyService {
   }
 
   /**
-   * The key, and the keys that its upstream uses instead of it. The storage knows the spending of each in all
-   * processes.
+   * All keys in use of the key's upstream, including itself. The storage knows the spending of each in all processes.
    */
   #othersOf(named: Pick<KeyStatus, 'upstream' | 'key'>): OtherKeys | undefined {
     const key = this.#keyOf(named)

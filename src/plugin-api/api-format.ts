@@ -50,7 +50,7 @@ export type ApiFormat = {
   /** The JSON of the model list and of one model. The query contains the format's paging parameters. */
   modelList(models: readonly ListedModel[], query: string): object
   modelOne(model: ListedModel): object
-  /** Lists of stored objects: the page that a query requests, and its JSON. */
+  /** Lists of stored objects: the page that a query requests, and the JSON of the list. */
   readonly objectList: {
     query(query: string): ObjectListQuery
     page(page: ObjectListPage): object

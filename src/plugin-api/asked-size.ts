@@ -8,7 +8,7 @@ export type AskedSize = {
     | { readonly kind: 'none' }
     | { readonly kind: 'pixels'; readonly width: number; readonly height: number }
     | { readonly kind: 'label'; readonly label: string }
-    /** True if the size cannot be parsed; it is forwarded unchanged. */
+    /** The size cannot be parsed; it is forwarded unchanged. */
     | { readonly kind: 'unread' }
   /** The expected pixels by the family's table; null if the table has no row. */
   readonly expected: { readonly width: number; readonly height: number } | null

@@ -32,8 +32,8 @@ export type Hooks<Facet = unknown> = {
    */
   onObject?(context: RequestContext): Awaitable<Answer | undefined>
   /**
-   * Body and model are known, but no upstream. Returns a request of another operation with which the gateway continues;
-   * `onReply` then has to convert the response back. The first plugin that returns one wins. From then on,
+   * Body and model are known, but no upstream. Returns a request for another operation, with which the gateway
+   * continues; `onReply` must then convert the response back. The first plugin that returns one wins. From then on,
    * `context.client` has the client's route and API format. Must not wait.
    */
   onRoute?(context: RequestContext, ask: RerouteAsk, facet: Facet): Rerouted | undefined
@@ -65,7 +65,7 @@ export type Hooks<Facet = unknown> = {
    * or a person ends.
    */
   onCharge?(charge: EndedCharge): Awaitable<void>
-  /** The gateway shuts down: release timers and files. */
+  /** The gateway shuts down: releases timers and files. */
   close?(): Awaitable<void>
 }
 

@@ -84,7 +84,7 @@ export class ChatStreamWriter implements StreamWriter {
       return this.#delta({ thinking_blocks: [...this.#thoughts] })
     }
     this.#parts.delete(event.at)
-    // Clients parse the arguments of every call.
+    // Clients parse the arguments of every call, so they must not be empty.
     return head.kind === 'call' && !head.freeform && part.text === '' ? this.#text(part, '{}') : ''
   }
 

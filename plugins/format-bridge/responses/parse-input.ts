@@ -66,7 +66,7 @@ function parseItem(value: Json, field: string, place: Place): Turn | undefined {
       return undefined
     case 'reasoning':
       return { role: 'assistant', parts: parseThought(item, place.issuer) }
-    // The message after the search contains its results.
+    // A search is dropped, because the message after it contains its results.
     case 'web_search_call':
       place.losses.push({ feature: 'past_search', field })
       return undefined
@@ -108,7 +108,7 @@ function parseMedia(part: JsonObject, type: string | undefined): MediaPart | und
   if (type === 'input_image') {
     const url = asText(part['image_url'])
     const own = asText(part['detail'])
-    // Most clients send the default.
+    // `auto` is dropped, because most clients send this default.
     const detail: MediaPart['detail'] = own === 'low' || own === 'high' ? own : undefined
     const found = url === undefined ? vendorFile && { source: vendorFile } : sourceOfUrl(url)
     return found && { kind: 'media', media: 'image', ...found, ...optional('detail', detail) }

@@ -14,7 +14,7 @@ import { type ImageModel, imageModels, tRule } from './image-models.ts'
 import { Sizes } from './sizes.tsx'
 import { t } from './words.ts'
 
-/** `prices` is the rendered `Prices`, cached for a list: only the calculator's answer differs. */
+/** `prices` is the rendered `Prices`, cached for a list, because only the calculator's result differs. */
 export function Pricing({ of, prices }: { readonly of: PricingPage; readonly prices: string }) {
   const { list, calculation } = of
   const drawn = imageModels(list.models)
@@ -152,7 +152,7 @@ type Use = {
   readonly free?: true
 }
 
-/** Units with a column of their own; others are in one column. */
+/** Units with their own column; all others share one. */
 const mainUnits = ['input', 'cached_input', 'output'] as const
 
 function usesOf({ name: model, units, overrides, times, free }: PricedModel): readonly Use[] {

@@ -50,11 +50,11 @@ type Call = {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly body?: object
   readonly signal?: AbortSignal
-  /** The page polls by itself: that does not prolong the session. */
+  /** Whether the request is an automatic poll, which does not prolong the session. */
   readonly isPoll?: boolean
 }
 
-/** Called when a session has ended while the page was open. */
+/** Called when the session has ended while the page is open. */
 export const onSessionEnd: { run: () => void } = { run: () => undefined }
 
 /**

@@ -11,7 +11,7 @@ const periodsKept = 3
 export type Poll<T> = Load<T> & {
   /** The time of the last answer; the value stays until there is a newer one. */
   readonly at: string | null
-  /** The last request failed: the value is stale. */
+  /** Whether the last request failed, so that the value is stale. */
   readonly isStale: boolean
 }
 

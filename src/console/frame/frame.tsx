@@ -101,7 +101,7 @@ function Ways({
   )
 }
 
-/** `open`: the number of open items there. */
+/** A link to a page. `open`: the number of open items on it. */
 function WayItem({
   way: [href, word, icon],
   path,

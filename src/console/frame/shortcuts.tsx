@@ -42,7 +42,7 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
       const wish = read(event)
       if (wish?.kind === 'list') isListed.value = true
       if (wish?.kind === 'filter') {
-        // Otherwise the pressed key would be typed into it.
+        // Otherwise the browser would type the pressed key into the filter.
         event.preventDefault()
         filterOf(document)?.focus()
       }
@@ -101,7 +101,7 @@ export function SearchButton() {
   )
 }
 
-/** The first text filter of the page, else any filter. */
+/** The first text filter of the page, or its first filter of any kind. */
 function filterOf(page: Document): HTMLElement | undefined {
   const fields = page.querySelectorAll<HTMLElement>('main :is(search, .dates) :is(input, select), main [type=search]')
   const seen = [...fields].filter(field => field.checkVisibility())

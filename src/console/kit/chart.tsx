@@ -97,7 +97,7 @@ function draw(box: HTMLElement, steps: readonly Step[], span: [number, number], 
           splits: (_, __, ___, max) => [0, roundBelow(max)],
         },
       ],
-      // The browser resolves light-dark() only for real properties, so the colours are read there.
+      // The browser resolves light-dark() only in real properties, so the colours are read from there.
       series: [
         {},
         series(t('requests'), colour('outline-color')),

@@ -9,7 +9,7 @@ type DialogProps = {
   readonly children?: ComponentChildren
   /** Shown next to the page instead of over it. */
   readonly drawer?: boolean
-  /** Only its own buttons close it: for content that is shown once. */
+  /** Whether only its own buttons close it, for content that is shown once. */
   readonly insist?: boolean
 }
 
@@ -40,7 +40,7 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
       class={drawer ? 'drawer' : 'dialog'}
       aria-labelledby={id}
       onCancel={event => {
-        // A file chooser's cancel bubbles up here too.
+        // The cancel event of a file chooser bubbles up here too.
         if (event.target !== event.currentTarget) return
         event.preventDefault()
         if (!insist) onClose()

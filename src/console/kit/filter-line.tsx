@@ -48,7 +48,7 @@ export function FilterLine({
   )
 }
 
-/** A filter with several options, or any. */
+/** A filter with several options, and one for any value. */
 export function FilterChoice({
   label,
   value,

@@ -19,7 +19,7 @@ type FormProps = {
   readonly onSubmit: (values: Values) => Promise<void> | void
   readonly submit: string
   readonly kind?: 'primary' | 'danger'
-  /** An earlier submission is still in progress. */
+  /** Whether an earlier submission is still in progress. */
   readonly isBusy?: boolean
   readonly onCancel?: () => void
   /** The form's name of an API field, if it differs. */
@@ -227,7 +227,7 @@ export function AreaField({
   )
 }
 
-/** One of several: pairs of value and text. */
+/** A choice among several options: pairs of value and text. */
 export function SelectField({
   name,
   label,

@@ -84,7 +84,7 @@ export function Budgets() {
   )
 }
 
-/** Reports that the list does not contain all end users. */
+/** Shows that the list does not contain all end users. */
 function EndUsersShown({ budgets, count }: { readonly budgets: readonly Budget[]; readonly count: number }) {
   const shown = budgets.filter(({ level }) => level === 'end_user').length
   if (shown === count) return null

@@ -25,7 +25,7 @@ type Pattern = {
   readonly translated: string
 }
 
-/** A finding in the words of a book; without a translation it stays as the gateway wrote it. */
+/** A finding in the texts of a book; without a translation it stays as the gateway wrote it. */
 export function translateFinding(book: FindingBook, { code, message, remedy }: Finding): TranslatedFinding {
   const translated = translateSentence(book, message)
   const done = remedy === null ? null : (translateSentence(book, remedy) ?? null)
@@ -39,7 +39,7 @@ export function translateFinding(book: FindingBook, { code, message, remedy }: F
   }
 }
 
-/** A sentence in the words of a book; undefined if it has none. */
+/** A sentence in the texts of a book; undefined if it has none. */
 export function translateSentence(book: FindingBook, text: string): string | undefined {
   return translateByPattern(patternsOf(book).sentences, text, value => translatePhrase(book, value))
 }

@@ -5,9 +5,9 @@ const earlyBytesMax = 65_536
 
 export type SocketReader = {
   data(chunk: Buffer): void
-  /** The client sends no more bytes. */
+  /** Called when the client sends no more bytes. */
   gone(): void
-  /** The socket can be written to again. */
+  /** Called when the socket can be written to again. */
   drain(): void
 }
 

@@ -61,7 +61,7 @@ export class Session implements Timed {
   readonly #reader: SessionReader
   /** The request of the setup message, until the upstream has accepted it. */
   #setup: Buffer | undefined
-  /** A client message may refer to another key's object. */
+  /** Whether a client message may refer to another key's object. */
   #isBarred = false
   /** Ids in the current chunk that must be recorded before the client gets them. */
   #handles: string[] = []
@@ -76,7 +76,7 @@ export class Session implements Timed {
   #held: Buffer[] = []
   #heldAsks = 0
   #isCovering = false
-  /** Messages in the current chunk that start a turn. */
+  /** The number of messages in the current chunk that start a turn. */
   #asks = 0
   /** Offset of the client's close frame in the current chunk. */
   #closeAt: number | undefined

@@ -43,7 +43,7 @@ function boundsText(of: Key['bounds']): string {
     .join(' · ')
 }
 
-/** The name of a part of a setting: a limit, else a field. */
+/** The name of a part of a setting: a limit, or otherwise a field. */
 function partName(part: string): string {
   const limit = tName('limit', part)
   return limit === part ? tName('field', part) : limit

@@ -60,7 +60,7 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
   )
 }
 
-/** The counts in the reader's language: the line above is in Chinese. */
+/** The counts in the reader's language, because the line above is in Chinese. */
 function Counted({ of: { lines } }: { readonly of: BillingRecord }) {
   const counted = lines.filter(({ quantity }) => quantity !== null)
   if (counted.length === 0) return null

@@ -10,7 +10,7 @@ import { tOperation } from '../../words/operation.ts'
 import { modelText } from './model-text.ts'
 import { Outcome } from './outcome.tsx'
 
-/** Columns that can be chosen, in order. The time is always shown: it links to the details. */
+/** Columns that can be chosen, in order. The time is always shown, because it links to the details. */
 const chosenNames = [
   'result',
   'model',

@@ -1,7 +1,7 @@
 import { ApiError, call, queryText } from '../../api/call.ts'
 import type { LogList, LogRecord, SessionKey } from '../../api/shapes.ts'
 
-/** A key is not used in its last minute. */
+/** The last part of a key's lifetime, in which it is not used. */
 const spareMs = 60_000
 let kept: SessionKey | null = null
 let asking: Promise<SessionKey> | undefined

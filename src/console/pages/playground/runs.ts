@@ -59,7 +59,7 @@ export function forgetRuns(): void {
   removeEventListener('beforeunload', hold)
 }
 
-/** The request of a form, one at a time. */
+/** The request of a form, which has one at a time. */
 export function runAt<Result>(place: string): Run<Result> {
   const state = runs.value[place] as State<Result> | undefined
   return { ...state, start: (model, question, atMost) => start(place, model, question, atMost) }

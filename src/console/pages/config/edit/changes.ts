@@ -37,7 +37,7 @@ export function valueAt(value: Value | undefined, path: Path): Value | undefined
   }, value)
 }
 
-/** A value in one line. */
+/** A value on one line. */
 export function valueText(value: Value | undefined): string {
   if (value === undefined) return '–'
   return typeof value === 'object' ? JSON.stringify(value) : String(value)

@@ -12,10 +12,10 @@ export function useDraft() {
   const put = (next: readonly Staged[]): void => void (gathered.value = { owner, changes: next })
   return {
     changes,
-    /** Replaces the wanted values of an entry. */
+    /** Replaces the collected changes of an entry. */
     stage: (entry: Path, wanted: readonly Staged[]) =>
       put([...changes.filter(({ path }) => !isBelow(path, entry)), ...wanted]),
-    /** Replaces the wanted values of several entries, each of which has one. */
+    /** Replaces the collected changes of several entries, with one change for each. */
     stageAll: (wanted: readonly Staged[]) =>
       put([...changes.filter(({ path }) => !wanted.some(one => isBelow(path, one.path))), ...wanted]),
     drop: (one: Staged) => put(changes.filter(other => other !== one)),

@@ -6,7 +6,7 @@ import { type Path, pathText, type Staged, type Value, valueAt, valueText } from
 export type Entry = Editable['models'][number]
 export type Section = 'models' | 'groups'
 
-/** A path of an entry that can be changed. */
+/** An editable path of an entry. */
 export type EntryField = {
   /** In the format of findings: `models.NAME.prices.input`. */
   readonly name: string
@@ -73,7 +73,7 @@ function modelFields(entry: Entry, editable: Editable, currency: string, make: M
       }),
     ],
   }
-  // A model of a list shares its other settings with the list.
+  // A model from a list has its other settings in common with the list.
   if (entry.own === null) return [{ ...prices, hint: t('edit.listed') }]
   const several = valueAt(entry.own as Value, ['upstreams'])
   const candidates = Array.isArray(several) ? (several as readonly Value[]) : []
