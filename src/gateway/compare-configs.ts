@@ -11,7 +11,7 @@ const printsMax = 256
 const changedLinesMax = 20_000
 const othersChanged = 'secrets: changed'
 
-/** Settings that may differ between replicas. */
+/** Settings that differ between replicas if a variable sets them. */
 const ownOfReplica = ['server.listen', 'server.ops']
 
 /**
