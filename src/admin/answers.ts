@@ -27,7 +27,7 @@ import { incomparable } from '../domain/reprice.ts'
 import { usageView } from '../domain/shapes/usage-row.ts'
 import { userView } from '../domain/shapes/user.ts'
 
-// The answers of the endpoints: the server validates its responses with these, the reference shows them, and the
+// The answers of the endpoints: the types of the server's handlers follow from these, the reference shows them, and the
 // console derives its types from them. Nothing here runs in a browser, and nothing here depends on Node.
 
 /** An object with these members, all of which are always present. */
