@@ -1,9 +1,6 @@
 import type { Awaitable } from '../util/index.ts'
 
-/**
- * One page of rows, and the start of the next. Reads one row more than the page, which shows whether there is a next
- * page.
- */
+/** One page of rows, and the start of the next. Reads one row more than the page, to find out whether there is one. */
 export async function pageOf<Row>(
   limit: number,
   idOf: (row: Row) => string,

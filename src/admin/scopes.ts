@@ -2,8 +2,7 @@ import type { AdminScope } from '../domain/index.ts'
 import type { AnyRoute } from './api.ts'
 
 /**
- * Endpoints only for people: their sessions, passwords, sign-ins, and the creation of tokens, so that no token creates
- * another.
+ * Endpoints only for people: sessions, passwords, sign-ins, and the creation of tokens, which tokens must not create.
  */
 const peopleOnly = /^\/api\/(?:account|session|setup|sign-in|playground|invitation|admin-tokens)(?:\/|$)/
 

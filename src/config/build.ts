@@ -190,10 +190,7 @@ function pluginsOf({ pipeline, known }: Sketch): ConfigPlugins {
   return { inUse, known: [...new Set([...inUse, ...known])] }
 }
 
-/**
- * The valid entries of a section. For families only the core keys count, because plugins' sections are checked
- * separately.
- */
+/** The valid entries of a section. For families only the core keys count: plugins' sections are checked separately. */
 function soundEntries<Section extends 'upstreams' | 'families' | 'models'>(
   sketch: Sketch,
   section: Section,

@@ -64,24 +64,17 @@ export type LoadRequest = {
   readonly env: Environment
   /** The texts of the files that it names, by absolute path, if these must not be read again. */
   readonly parts?: PartTexts
-  /**
-   * The only files that it may name, by absolute path; absent if all are allowed. For an author who may not read all of
-   * them.
-   */
+  /** The only files that it may name, by absolute path, for an author who may not read all of them; absent for any. */
   readonly readable?: ReadonlySet<string>
   /** True if the author of the text may not know the values of variables: findings do not show them. */
   readonly variablesAreSecret?: boolean
   /**
-   * The only secret files and variables that it may name; absent if all are allowed. For an author who may not read
-   * them all.
+   * The only secret files and variables that it may name, for an author who may not read all of them; absent for any.
    */
   readonly nameable?: Nameable
   /** The plan of a running gateway: a secret file that is empty now does not replace its earlier content. */
   readonly inUse?: CompiledConfig
-  /**
-   * True for commands that use only the storage: secrets for vendors, receivers and issuers may be missing. The plan
-   * cannot serve requests.
-   */
+  /** True for commands that use only the storage: other secrets may be missing, and the plan cannot serve requests. */
   readonly booksOnly?: boolean
   readonly resolvePlugin: ResolvePlugin
   /** Milliseconds since the epoch, for notices about end dates; the current time if absent. */

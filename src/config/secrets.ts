@@ -30,8 +30,7 @@ const secretName =
 const looksSecretAnywhere = [
   /(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi,
   /(?<![\w-])sk-[\w-]{6,}/g,
-  // Beginnings of keys: a short word, or the prefix of a cloud key or a web token, before digits and letters in both
-  // cases.
+  // Beginnings of keys: a short word, or the prefix of a cloud or web token, before digits and letters in both cases.
   /(?<![\w-])(?:[a-z]{1,8}\d?[-_]|AIza|AKIA|eyJ)(?=\w{0,64}\d)(?=\w{0,64}[A-Z])[\w+/.=-]{12,}/g,
 ]
 const looksSecret = [

@@ -3,10 +3,7 @@ import { language, t } from './words/index.ts'
 
 const locale = () => (language.value === 'zh' ? 'zh-CN' : 'en-GB')
 
-/**
- * A large round number, abbreviated: 1M. British English would write 1m, which means a thousandth elsewhere on the
- * page.
- */
+/** A large round number, abbreviated: 1M. In British English it would be 1m, which is a thousandth elsewhere. */
 export function shortCount(value: number): string {
   return value.toLocaleString(language.value === 'zh' ? 'zh-CN' : 'en-US', { notation: 'compact' })
 }

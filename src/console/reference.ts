@@ -1,8 +1,7 @@
 import { copyText } from './copy-text.ts'
 import { remember } from './remember.ts'
 
-// Optional script of the reference: samples are tabs, which all show the last chosen language, and boxes get a copy
-// button.
+// Optional script of the reference: samples are tabs, all with the last chosen language, and boxes can be copied.
 
 const page = document.querySelector<HTMLElement>('.reference')
 const words = page?.dataset ?? {}

@@ -98,10 +98,7 @@ export class ApiListener {
     })
   }
 
-  /**
-   * Accepts no new work. Running work ends by itself, or is aborted at the deadline. If that fails too, it is
-   * abandoned.
-   */
+  /** Accepts no new work. Running work ends by itself, or is aborted at the deadline, or is then abandoned. */
   async #drain(server: CallerServer['server'] | undefined): Promise<void> {
     const { engine, clock, log } = this.#parts
     const { drainMs, drainWaitMs } = engine.running.plan.server

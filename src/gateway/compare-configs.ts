@@ -14,10 +14,7 @@ const othersChanged = 'secrets: changed'
 /** Settings that differ between replicas if a variable sets them. */
 const ownOfReplica = ['server.listen', 'server.ops']
 
-/**
- * A fingerprint that is equal for two configurations with the same settings and secrets, regardless of their paths and
- * addresses.
- */
+/** A fingerprint, equal for configurations with the same settings and secrets, regardless of paths and addresses. */
 export function markOf(plan: CompiledConfig, files: readonly KeptText[]): string {
   const settings = Object.entries(plan.settings)
     .filter(([path]) => !ownOfReplica.includes(path))
@@ -35,10 +32,7 @@ export function markOf(plan: CompiledConfig, files: readonly KeptText[]): string
 
 type Prints = { readonly [place: string]: string }
 
-/**
- * Four digits for each secret, salted with its path. This detects a change without revealing that two secrets are
- * equal.
- */
+/** Four digits for each secret, salted with its path: a change is visible, but not whether two secrets are equal. */
 function printsOf(plan: CompiledConfig): Prints {
   const places = [...secretPlaces(plan)]
   if (places.length > printsMax) return {}
@@ -94,10 +88,7 @@ function byName(values: { readonly [name: string]: string }) {
   return Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/**
- * The changes of a configuration, one line each: settings, and secrets only as changed. `known` are secrets with a
- * known path.
- */
+/** The changes of a configuration, one line each; secrets only as changed. `known` are secrets with a known path. */
 export function describeTaken(
   before: Pick<StoredConfig, 'settings' | 'mark'>,
   after: Pick<StoredConfig, 'settings' | 'mark'>,

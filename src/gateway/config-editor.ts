@@ -113,8 +113,7 @@ export class ConfigEditor {
   }
 
   /**
-   * Writes a change that was proposed for `base`, and reloads, one change at a time. Either both succeed, or nothing
-   * changes.
+   * Writes a change that was proposed for `base`, and reloads, one change at a time. Both succeed, or nothing changes.
    */
   write(edits: readonly ConfigEdit[], base: string, by: string): Promise<Written | NotProposed> {
     const next = this.#turn.then(() => this.#write(edits, base, by))

@@ -80,10 +80,7 @@ export class ConfigHistorian {
     }
   }
 
-  /**
-   * A revision that has waited too long is not recorded, because later ones exist, and it would look like a return to
-   * it.
-   */
+  /** A revision that has waited too long is not recorded: later ones exist, and it would look like a return to it. */
   async #dropOld(): Promise<void> {
     if (!this.#hasWaited) return
     const [newest] = await this.#configs.list({ limit: 1 })

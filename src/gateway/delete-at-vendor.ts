@@ -21,10 +21,7 @@ import { systemClock } from '../util/index.ts'
 /** Statuses of a vendor that does not have the object any more. */
 const gone: ReadonlySet<number> = new Set([404, 410])
 
-/**
- * Deletes an object at the upstream, with the vendor key that created it. Works without a running gateway. Never
- * rejects.
- */
+/** Deletes an object at the upstream, with the key that created it. Works without a running gateway. Never rejects. */
 export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject): Promise<VendorDeletion> {
   // The gateway stored the object itself, and its content was deleted with its record.
   if (object.upstream === keptHere) return { kind: 'deleted' }

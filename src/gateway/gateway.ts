@@ -132,8 +132,7 @@ export type Gateway = AsyncDisposable & {
   /** Serves a connection that other code has accepted. */
   accept(connection: Duplex): void
   /**
-   * Reads the configuration again. Either all of it takes effect, or nothing. `cause` is for the history; a program by
-   * default.
+   * Reads the configuration again: all of it takes effect, or nothing. `cause`: for the history; a program by default.
    */
   reload(cause?: ConfigCause): Promise<ReloadResult>
   /** Lets running requests finish (for at most `server.drain`), writes queued data, and releases all resources. */
@@ -196,8 +195,7 @@ type Opened = Base & {
 
 async function openStores(plan: CompiledConfig, base: Base, parts: GatewayParts): Promise<Opened> {
   const { clock, random, ids, log, metrics, observers } = base
-  // The thread of the storage starts while this one loads the engine, so that a start takes only as long as the longer
-  // of the two.
+  // The storage's thread starts while this one loads the engine, so that a start takes the longer of the two times.
   const [storage, counters, modules] = await openAll(
     openStorage({
       url: plan.storage,

@@ -36,10 +36,7 @@ export async function hasChanged(url: string): Promise<boolean> {
   return false
 }
 
-/**
- * From now on, `tollgate` resolves to the running copy in every module of a plugin, also for later imports and
- * `require`.
- */
+/** From now on, `tollgate` resolves to the running copy in all modules of plugins, in later imports and `require`. */
 function followPlugins(): void {
   registerHooks({
     resolve(specifier, context, next) {

@@ -18,10 +18,7 @@ import type { Clock } from '../util/index.ts'
 const everyMs = 5_000
 /** A job counts as one of the concurrent jobs of its key. */
 const ofOneJob = 1
-/**
- * The time for which each process retries a job whose poll fails on the gateway's side, regardless of the job's
- * deadline.
- */
+/** The time for which each process retries a job whose poll fails in the gateway, regardless of its deadline. */
 const patienceMs = 60_000
 
 /** Polls jobs whose clients do not wait: jobs that requests have handed over, and those of dead processes. */

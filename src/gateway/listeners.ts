@@ -9,10 +9,7 @@ import { isLingering, lingerOnClose } from './linger.ts'
 import type { Address, Answer } from '../domain/index.ts'
 import { type Clock, type Member, IntrusiveSet } from '../util/index.ts'
 
-/**
- * `socket`: the connection of a client that requests a WebSocket. The response is written to it unless the WebSocket
- * opens.
- */
+/** `socket`: of a client that requests a WebSocket. The response is written to it unless the WebSocket opens. */
 export type Listener = (req: IncomingMessage, res: ServerResponse, socket?: CallerSocket) => void
 
 /** The time for a client to read the response to an invalid request. */
@@ -194,8 +191,7 @@ function sendLast(socket: Duplex, { status, headers, body }: Answer, clock: Pick
 }
 
 /**
- * Binds; resolves with the actual address (port 0 selects a free one). @throws Error if the address is in use or not
- * local
+ * Binds; resolves with the actual address (port 0: any free one). @throws Error if the address is in use or not local
  */
 export async function bind(
   server: Server | TlsServer,

@@ -1,8 +1,7 @@
 import type { CompiledConfig } from '../domain/index.ts'
 
 /**
- * Settings of `server` that are read only once, by their names in the file. All others are read from the plan of each
- * request.
+ * Settings of `server` that are read once, by their names in the file. All others are read from each request's plan.
  */
 const fixedAtStart = { listen: 'listen', ops: 'ops', workers: 'workers' } as const
 

@@ -25,10 +25,7 @@ type OpsResponse = { readonly status: number; readonly text: string; readonly ty
 
 type OpsRoute = {
   readonly method: 'GET' | 'POST'
-  /**
-   * Refused unless the request is from this machine, because network clients with read access may not change the
-   * gateway.
-   */
+  /** Refused unless the request is from this machine: network clients with read access may not change the gateway. */
   readonly nearOnly?: true
   answer(parts: OpsParts): Awaitable<OpsResponse>
 }

@@ -59,10 +59,7 @@ export async function changedCode(file: string, { pipeline }: CompiledConfig): P
   return changes
 }
 
-/**
- * The location of a package, resolved from the configuration's folder, or from the gateway (if both are installed
- * globally).
- */
+/** The location of a package, resolved from the configuration's folder, or from the gateway (if both are global). */
 function findPackage(name: string, file: string): string {
   const parentURL = pathToFileURL(resolvePath(file)).href
   // Without a flag, `import.meta.resolve` ignores the parent, so a hook sets it during this one call.

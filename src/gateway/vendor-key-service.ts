@@ -82,8 +82,7 @@ export class VendorKeyService {
   }
 
   /**
-   * Called after the charge of a request with a key. With a budget it is written at once, otherwise at the next
-   * interval.
+   * Called after a charge of a request with a key. With a budget it is written at once, otherwise at the next interval.
    */
   spent(key: VendorKey, amount: number): void {
     const spending = { key, amount, at: this.#parts.clock.now() }

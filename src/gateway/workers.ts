@@ -259,10 +259,7 @@ class Crew {
     return Promise.any(replies).catch(() => null)
   }
 
-  /**
-   * Whether at least one worker accepts work: the first such reply decides, even if others are silent or still
-   * starting.
-   */
+  /** Whether a worker accepts work: the first such reply decides, even if others are silent or still starting. */
   isReady(): Promise<boolean> {
     const ready = [...this.#members].map(async member => {
       if (!(await member.ask('state', null)).ready) throw new Error('not ready')

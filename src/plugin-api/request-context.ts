@@ -38,8 +38,7 @@ export type Notes = {
   /** The guard and the rule that blocked the response. Its usage is charged anyway. */
   blocked?: { readonly guard: string; readonly rule: string }
   /**
-   * The result of the answer cache; absent for models without a cache. `saved`: the amount saved by a hit, in
-   * micro-units.
+   * The result of the answer cache; absent for models without one. `saved`: the amount saved by a hit, in micro-units.
    */
   cache?: { readonly result: CacheResult; readonly saved?: Micros }
   /** The limits' decisions for this request. */

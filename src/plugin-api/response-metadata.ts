@@ -74,10 +74,7 @@ export function metadataNames(family: Family): MetadataNames {
   return names
 }
 
-/**
- * The size that a section of the family sends for a request without one: `values.width.absent` and
- * `values.height.absent`.
- */
+/** The size that a section of the family sends by default: `values.width.absent` and `values.height.absent`. */
 export function defaultSize(family: Family): { readonly width: number; readonly height: number } | undefined {
   for (const section of family.facets.values()) {
     const values = membersOf(membersOf(section)['values'])

@@ -42,7 +42,7 @@ export type SessionFormat = {
   /** Subprotocols with keys or account names, which are not sent to the upstream. */
   readonly secretProtocol?: RegExp
   /**
-   * Query parameters of the handshake for something other than a model: a variant of the route, and a call started
+   * Query parameters of the handshake that do not contain a model: a variant of the route, and a call started
    * elsewhere.
    */
   readonly query?: { readonly variant: string; readonly call: string }

@@ -41,10 +41,7 @@ export type Signer = {
   refused?(signature: Signature): boolean | void
 }
 
-/**
- * The reason why there is no signature, in words that clients may read: without secrets, and without text from other
- * servers.
- */
+/** The reason why there is no signature, in words for clients: without secrets, and without text from other servers. */
 export class SigningError extends Error {
   static {
     brand(this, 'SigningError')

@@ -30,10 +30,7 @@ import {
 
 type Single = 'thought' | 'text' | 'refusal'
 
-/**
- * Parses a stream of chat completions. A record may contain a thought, a text and calls, which become events in this
- * order.
- */
+/** Parses a stream of chat completions. A record may contain a thought, a text and calls, in this order of events. */
 export class ChatStreamParser implements StreamParser {
   readonly #facts: ParseFacts
   readonly #kinds: Pick<Part, 'kind'>[] = []

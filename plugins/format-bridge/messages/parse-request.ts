@@ -71,8 +71,7 @@ export function parseRequest({ body, stream, issuer }: NativeRequest): Conversat
 }
 
 /**
- * One client sends data for this format's vendor that differs in each request, so that no prefix would be equal for a
- * cache.
+ * One client sends data for this format's vendor that differs in each request, so that prefixes would never be equal.
  */
 const nonce = 'x-anthropic-billing-header:'
 

@@ -19,10 +19,7 @@ import { parseCitations } from './parse-blocks.ts'
 
 type Block = { readonly at: number; readonly kind: Part['kind']; hasText: boolean }
 
-/**
- * Parses a stream of messages. Blocks of the vendor's own tools are left out, because no client of another format has
- * these tools.
- */
+/** Parses a stream of messages. Omits blocks of the vendor's own tools, which clients of other formats do not have. */
 export class MessagesStreamParser implements StreamParser {
   readonly #facts: ParseFacts
   readonly #kinds: Pick<Part, 'kind'>[] = []

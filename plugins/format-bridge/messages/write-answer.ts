@@ -64,10 +64,7 @@ export function noPlace(kind: Part['kind']): AnswerFault {
   return new AnswerFault(`it has a part (${kind}) that the client's API format cannot carry`)
 }
 
-/**
- * Only citations of links are supported. Positions in documents differ between vendors, because each counts them
- * differently.
- */
+/** Only citations of links are supported, because each vendor counts positions in documents differently. */
 export function writeCitation({ url, title, quote, from = 0, to }: Citation, text: string): readonly JsonObject[] {
   if (url === undefined) return []
   const cited = quote ?? text.slice(from, to)

@@ -68,8 +68,7 @@ function writeTool({ name, description, schema, strict, cache }: Tool, losses: L
 }
 
 /**
- * The list of tools stays complete, because it is cached. If several tools are allowed, only the choice by name limits
- * them.
+ * The list of tools stays complete, because it is cached; if several are allowed, only the choice by name limits them.
  */
 function writeChoice({ toolChoice, parallelCalls, tools }: Conversation): JsonObject | undefined {
   const single = parallelCalls === false ? { disable_parallel_tool_use: true } : {}

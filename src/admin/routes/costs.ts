@@ -93,8 +93,7 @@ function labelWhere({ end_user: endUser, tag }: { readonly end_user?: string; re
 }
 
 /**
- * The start times of bars. Hours follow the clock, regardless of the length of a day. The first month may begin on any
- * day.
+ * The start times of bars. Hours follow the clock, regardless of a day's length. The first month may begin on any day.
  */
 function barsOf(zone: string, first: number, last: number, step: 'hour' | 'day' | 'month'): readonly number[] {
   const [since, until] = [beginningOf(zone, first), beginningOf(zone, last + dayMs)]

@@ -126,10 +126,7 @@ export function systemRoutes() {
   ]
 }
 
-/**
- * The kind in a storage address (`sqlite`, `postgres`, `memory`, `redis`), because the address itself may contain a
- * password.
- */
+/** The kind of a storage (`sqlite`, `postgres`, `memory`, `redis`). Its address may contain a password. */
 function kindOf(url: string): string {
   return (/^[a-z]+/.exec(url)?.[0] ?? '').replace(/^postgresql$/, 'postgres').replace(/^rediss$/, 'redis')
 }

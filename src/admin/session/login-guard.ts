@@ -43,10 +43,7 @@ export class LoginGuard {
     return { now, recent, key, strikes, full }
   }
 
-  /**
-   * @returns a function that cancels the attempt, for one that succeeded or did not take place. @throws Failure
-   * slow_down
-   */
+  /** @returns a function that cancels the attempt, for one that succeeded or was none. @throws Failure slow_down */
   begin(account: string, address: string): () => void {
     const remote = this.#networkOf(address)
     const { now, recent, key, strikes, full } = this.#look(account, remote)

@@ -8,10 +8,7 @@ import type { Claims } from './claims.ts'
 
 const hintCharsMax = 200
 
-/**
- * The cookie with the issuer of the session, or one that removes that of an earlier session; empty if neither is
- * needed.
- */
+/** The cookie with the issuer of the session, or one that removes an earlier one; empty if neither is needed. */
 export function cookieOfIssuer(request: AdminRequest, issuer?: Issuer, claims: Claims = {}): readonly string[] {
   if (issuer?.signOut === 'issuer') {
     const hint = Buffer.from(hintOf(claims)).toString('base64url')

@@ -44,8 +44,7 @@ export function showSheet(
     }
     const comment = open.search(commentBegins)
     const code = comment === -1 ? open : open.slice(0, comment)
-    // Values that are redacted by their place are not searched again. Comments have no places, so they are searched in
-    // full.
+    // Values that are redacted by their place are not searched again. Comments have no places, so they are searched.
     const shown =
       amongCovers(code, part => secrets.maskAmongText(part)) +
       amongCovers(open.slice(code.length), part => secrets.mask(part))

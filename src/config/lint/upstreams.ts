@@ -126,10 +126,7 @@ function isClear(url: string): boolean {
   return url.startsWith('http://') && host !== undefined && !isLoopback(host)
 }
 
-/**
- * True for a secret place. Headers and parameters count only if their name is one of a secret, because many are
- * versions.
- */
+/** True for a secret place. Headers and parameters count only by their name, because many contain versions. */
 function isSecretHere(path: Path): boolean {
   const [top, , part, name] = path
   if (top === 'upstreams' && (part === 'headers' || part === 'query')) return secretHeader.test(String(name))

@@ -20,8 +20,7 @@ import { Upstreams } from './system/upstreams.tsx'
 const everyMs = 5_000
 
 /**
- * The live state of the gateway. Each part states whether it covers all gateways on the storage or only the answering
- * process.
+ * The live state of the gateway. Each part states whether it covers all gateways on the storage or only one process.
  */
 export function System() {
   const load = usePoll<SystemState>('/system', everyMs)

@@ -18,7 +18,7 @@ export const closeCodes = {
   tryLater: 1013,
 } as const
 
-/** Bytes from a peer are not a valid frame. */
+/** The error for bytes from a peer that are not a valid frame. */
 export class FrameFault extends Error {
   readonly closeCode: number
 
@@ -34,7 +34,7 @@ export type FrameReader = {
    * end in the chunk.
    */
   onMessage?(payload: Buffer | undefined, bytes: number, end: number): void
-  /** A piece of a message, still masked. The first byte is masked with byte `phase` of `mask`. */
+  /** A piece of a message, still masked. Byte `phase` of `mask` masks the first byte. */
   onPiece?(piece: Buffer, mask: Buffer, phase: number): void
   /** A close frame. `at`: its offset in the chunk; -1 if it started in an earlier chunk. */
   onClose(code: number, at: number, reason: string): void
@@ -72,10 +72,7 @@ export class FrameWalker {
   #kept: Buffer[] = []
   #control: Buffer[] = []
   readonly #mask = Buffer.alloc(4)
-  /**
-   * The first offset between two messages in the last chunk: 0 if no message was open at its start; -1 if there is
-   * none.
-   */
+  /** The first offset between two messages in the last chunk: 0 if no message was open at its start; -1 for none. */
   boundary = -1
 
   constructor(reader: FrameReader, options: WalkerOptions) {
@@ -204,7 +201,7 @@ export class FrameWalker {
   }
 }
 
-/** An unmasked copy of a piece. The first byte is masked with byte `phase` of `mask`. */
+/** An unmasked copy of a piece. Byte `phase` of `mask` masks the first byte. */
 export function unmask(piece: Buffer, mask: Buffer, phase: number): Buffer {
   const plain = Buffer.allocUnsafe(piece.length)
   for (let i = 0; i < piece.length; i++) plain[i] = (piece[i] as number) ^ (mask[(i + phase) & 3] as number)
@@ -252,10 +249,7 @@ export class MaskedSearch {
     this.#longest = Math.max(0, ...this.#words.map(word => word.length - 1))
   }
 
-  /**
-   * Counts the words in the piece, including those across its start. The first byte is masked with byte `phase` of
-   * `mask`.
-   */
+  /** Counts the words in the piece, including those across its start. Byte `phase` of `mask` masks the first byte. */
   count(piece: Buffer, mask: Buffer, phase: number): number {
     if (this.#words.length === 0) return 0
     const key = mask.readUInt32BE(0)

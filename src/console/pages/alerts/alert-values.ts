@@ -7,10 +7,7 @@ import { momentText } from '../../words/moment.ts'
 export type Alert = AlertList['alerts'][number]
 type Data = Alert['data']
 
-/**
- * Keys of an alert's texts: a finished event no longer has an end to show, and a budget that refused may have money
- * left.
- */
+/** Keys of an alert's texts: a finished event has no end to show, and a budget that refused may have money left. */
 export function wordOf(kind: Alert['kind'], { is_over: isOver, refused, spent, amount }: Data): string {
   if (kind === 'budget.exhausted' && refused === true && Number(spent) < Number(amount)) return 'budget.short'
   return kind === 'certificate.ends' && isOver === true ? 'certificate.over' : kind

@@ -6,8 +6,8 @@ import { type Comparison, comparisonOf, partnerOf } from './compare.ts'
 import type { Part } from './sheets.ts'
 
 /**
- * Selected rows, by name: one is compared with the most expensive other one, two with each other, and any number can be
- * a filter.
+ * Selected rows, by name: one is compared with the most expensive other, two with each other, any number can be a
+ * filter.
  */
 export function Picked({
   parts,

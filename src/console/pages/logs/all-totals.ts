@@ -7,10 +7,7 @@ import { addTotals } from './add-totals.ts'
 /** The totals so far; `since` is their start while they are incomplete. `isBroken`: a further answer failed. */
 export type SoFar = LogTotals & { readonly isBroken: boolean }
 
-/**
- * The totals of a filter, added up from one answer after another while the page is open. `filter`: a query, `?…` or
- * empty.
- */
+/** The totals of a filter, added up answer by answer while the page is open. `filter`: a query, `?…` or empty. */
 export function useAllTotals(filter: string): Pick<Load<SoFar>, 'value' | 'last' | 'loading'> {
   const [{ last, of }, put] = useState<{ readonly last?: SoFar | undefined; readonly of?: string }>({})
   useEffect(() => {

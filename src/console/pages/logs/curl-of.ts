@@ -5,10 +5,7 @@ import { findOperation } from '../../operations.ts'
 const elsewhere = '/v1beta/models/{model}:generateContent'
 const files = new Set(['image', 'image[]', 'mask', 'file'])
 
-/**
- * The request as a command. Its content is not stored, so the user must add everything except the model, size and
- * quality.
- */
+/** The request as a command. Its content is not stored, so the user must add all but the model, size and quality. */
 export function curlOf(record: LogRecord, baseUrl: string): string {
   const known: { readonly [field: string]: string | null | undefined } = {
     model: record.model,

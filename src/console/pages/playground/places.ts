@@ -2,8 +2,7 @@ type Query = { readonly [name: string]: string | undefined }
 /** The tab of an operation, its model, and the second model. */
 export type Place = { readonly op: string; readonly model: string | undefined; readonly vs: string | undefined }
 
-// A user who returns by the menu has an address without a state. They get the last state, where their request may be
-// running.
+// A user who returns by the menu has an address without a state, and gets the last one: a request may be running.
 const places = new Map<string, Place>()
 let last: string | undefined
 
