@@ -74,7 +74,10 @@ export type LoadRequest = {
   readonly nameable?: Nameable
   /** The plan of a running gateway: a secret file that is empty now does not replace its earlier content. */
   readonly inUse?: CompiledConfig
-  /** True for commands that use only the storage: other secrets may be missing, and the plan cannot serve requests. */
+  /**
+   * True for commands that use only the storage: secrets for vendors, receivers and issuers may be missing. The plan
+   * cannot serve requests.
+   */
   readonly booksOnly?: boolean
   readonly resolvePlugin: ResolvePlugin
   /** Milliseconds since the epoch, for notices about end dates; the current time if absent. */
