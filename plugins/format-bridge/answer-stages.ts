@@ -38,10 +38,10 @@ export type Turning = {
   readonly held: HeldAnswer
 }
 
-/** The maximum bytes of an error that are read. */
+/** The maximum size of an error that is read. */
 const errorBytesMax = 65_536
 
-/** Holds an answer back until it is complete. */
+/** Buffers an answer until it is complete. */
 export class HeldAnswer {
   readonly #chunks: Buffer[] = []
   readonly #budget: ByteBudget
@@ -69,7 +69,7 @@ export class HeldAnswer {
   }
 }
 
-/** The held bytes of an answer; freed when its request ends in any way. */
+/** The buffered bytes of an answer, which are freed at every end of its request. */
 export const heldSlot = defineSlot<HeldAnswer>('format-bridge.held')
 
 export type TurningError = Pick<Turning, 'format' | 'requestId' | 'held'> & {
@@ -113,7 +113,7 @@ const typesOfStatus: ReadonlyMap<number, string> = new Map([
   [429, 'rate_limit_error'],
 ])
 
-/** A whole answer in the client's format: JSON, or a text. */
+/** A complete answer in the client's format: JSON, or a text. */
 export class WholeStage implements Stage {
   readonly #held: HeldAnswer
   readonly #turn: (body: Json) => JsonObject | string
@@ -138,12 +138,12 @@ export class WholeStage implements Stage {
   }
 }
 
-/** A whole answer of a conversation in the client's format. @throws AnswerFault */
+/** A complete answer of a conversation in the client's format. @throws AnswerFault */
 export function turnAnswer({ bridge, parse, write }: Turning, body: Json): JsonObject {
   return bridge.client.writeAnswer(toClient(bridge.upstream.parseAnswer(body, parse), bridge), write)
 }
 
-/** The answer with the client's own names of tools. */
+/** The answer with the client's own tool names. */
 function toClient(answer: Answer, { names, freeform }: Bridge): Answer {
   const parts = answer.parts.map(part => {
     if (part.kind !== 'call') return part
@@ -153,7 +153,7 @@ function toClient(answer: Answer, { names, freeform }: Bridge): Answer {
   return { ...answer, parts }
 }
 
-/** @throws Failure for an answer that does not have its format */
+/** @throws Failure for an answer that is not in its format */
 function translating<T>(translate: () => T): T {
   try {
     return translate()
@@ -174,7 +174,7 @@ export class StreamStage implements Stage {
   #event = ''
   #out = ''
   #isOver = false
-  /** The failure after the end of a list, which has no place for an error. */
+  /** The failure to report after the end of a list, which has no place for an error. */
   #late: Failure | undefined
   #read = 0
 
@@ -229,18 +229,18 @@ export class StreamStage implements Stage {
     }
   }
 
-  /** In the client's format the error is a separate event: the stream then ends as usual. */
+  /** In the client's format the error is a separate event, after which the stream ends as usual. */
   #fail(problem: Problem): void {
     const { format, requestId, operation, notes, write } = this.#turning
     this.#isOver = true
     const { blocked } = notes
-    // A guard has ended the stream, in the upstream's format: the upstream has not failed.
+    // A guard has ended the stream in the upstream's format, so that this is not a failure of the upstream.
     const failure = blocked
       ? guardFailure('response_blocked', blocked, { values: blocked })
       : fail('upstream_stream_failed', { reason: problem.message })
     if (!blocked) notes.failed = failure.code
     if (write.form !== 'list') this.#out += format.streamError(failure, requestId, operation) ?? ''
-    // Without its end it is not JSON. A blocked answer is read to its end first: its usage is charged.
+    // A list without its end is not JSON. A blocked answer is read completely first, because its usage is charged.
     else if (blocked) this.#late = failure
     else throw failure
   }

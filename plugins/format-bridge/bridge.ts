@@ -23,17 +23,17 @@ export type Bridge = {
   readonly upstream: Adapter
   /** The client's request. */
   readonly conversation: Conversation
-  /** The clients' names of tools, by the names that were sent. */
+  /** The clients' tool names, by the names that were sent. */
   readonly names: ReadonlyMap<string, string>
-  /** Tools whose calls contain text for the client, by their own names. */
+  /** Tools whose calls contain text for the client, by the clients' names. */
   readonly freeform: ReadonlySet<string>
   readonly issuer: string
-  /** The client only counts tokens: the member of the answer with the count. */
+  /** If the client only counts tokens: the member of the answer with the count. */
   readonly counts?: string
   readonly dropped: readonly string[]
 }
 
-/** Fields that the gateway handles itself if it stores responses: no upstream gets them. */
+/** Fields that the gateway itself handles if it stores responses, so that no upstream gets them. */
 const stateOfGateway = new Map([
   ['store', undefined],
   ['previous_response_id', undefined],
@@ -41,7 +41,7 @@ const stateOfGateway = new Map([
 
 /**
  * The request in the upstream's format; undefined if the model accepts it unchanged.
- * @param keepsState whether the gateway stores responses that the client wants to be stored @throws Failure
+ * @param keepsState whether the gateway stores responses at the client's request @throws Failure
  */
 export function translateRequest(
   ask: RerouteAsk,
@@ -82,7 +82,9 @@ export function translateRequest(
   }
 }
 
-/** As for requests that are not translated: a client that expects events reads anything else as an empty answer. */
+/**
+ * The same as for untranslated requests, because a client that expects events reads anything else as an empty answer.
+ */
 function wantsStream(body: Body): boolean {
   const value = readField(body, 'stream') ?? false
   if (typeof value === 'boolean') return value
@@ -90,8 +92,8 @@ function wantsStream(body: Body): boolean {
 }
 
 /**
- * Coding agents offer a web search next to their own tools in every request, and work without it. A request that has no
- * other tool, or demands a call, needs the search.
+ * Coding agents include a web search with their own tools in every request, but work without it. A request without
+ * another tool, or with a required call, needs the search.
  */
 function withoutNeed({ losses, tools, toolChoice }: Conversation): readonly Loss[] {
   const isForced =
@@ -102,7 +104,7 @@ function withoutNeed({ losses, tools, toolChoice }: Conversation): readonly Loss
   return losses.map(loss => (loss.feature === 'web_search' ? { ...loss, feature: 'hosted_tool' } : loss))
 }
 
-/** More than one answer costs more, and only one format supports it. */
+/** More than one answer costs more, and only one format supports that. */
 function lossOfAll({ n }: Conversation): readonly Loss[] {
   return n !== undefined && n !== 1 ? [{ feature: 'n' }] : []
 }
@@ -110,7 +112,7 @@ function lossOfAll({ n }: Conversation): readonly Loss[] {
 function factsOf({ model }: RerouteAsk, facet: BridgeFacet, issuer: string): UpstreamFacts {
   const { max_tokens, reasoning, efforts, sampling, links, limit_field } = facet
   return {
-    // The engine replaces it with the upstream's name.
+    // The engine replaces this name with the upstream's.
     model: model.name,
     issuer,
     maxTokens: max_tokens,
@@ -124,7 +126,7 @@ function factsOf({ model }: RerouteAsk, facet: BridgeFacet, issuer: string): Ups
 
 const issuers = new WeakMap<Model, string>()
 
-/** The issuer of the seals of one model at one set of upstreams. Clients see it, so it contains no name. */
+/** The issuer of seals for one model at one set of upstreams. It contains no name, because clients see it. */
 function issuerOf(model: Model): string {
   let issuer = issuers.get(model)
   if (issuer === undefined) {

@@ -1,12 +1,12 @@
 import type { CacheHint, Conversation, Part, Tool, Turn } from './neutral/index.ts'
 
 const mark: CacheHint = { ttl: '5m' }
-/** User turns that get a mark: the vendor finds the prefix of the previous request at the earlier one. */
+/** The number of marked user turns: at the earlier one, the vendor finds the prefix of the previous request. */
 const turnsMarked = 2
 
 /**
  * Marks the prefixes that the next request of a conversation repeats: the tools, the instructions, and the last user
- * turns. These are four marks, the maximum of a request. If the client sets marks itself, those stay.
+ * turns. These are four marks, the maximum in a request. A client's own marks stay unchanged.
  */
 export function withCacheMarks(conversation: Conversation): Conversation {
   const { tools, turns } = conversation
@@ -27,7 +27,7 @@ function markTurn(turn: Turn): Turn {
   return { ...turn, parts: turn.parts.map((part, i): Part => (i === last ? ({ ...part, cache: mark } as Part) : part)) }
 }
 
-/** An empty text does not exist in the upstream's request. */
+/** Whether a part can have a mark. Empty texts are not part of the upstream's request. */
 function takesMark(part: Part): boolean {
   if (part.kind === 'text') return part.text.trim() !== ''
   return part.kind === 'media' || part.kind === 'result'

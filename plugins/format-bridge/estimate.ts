@@ -1,10 +1,10 @@
 import type { Conversation, Part } from './neutral/index.ts'
 
-/** Approximate bytes of text per token. Vendors count differently: the figure is an estimate, and is marked as one. */
+/** Approximate bytes of text per token. Vendors count differently, so the result is marked as an estimate. */
 const bytesPerToken = 3.6
 const tokensPerTurn = 4
 const tokensPerImage = 1_500
-/** Bytes of a document, as base64, for one token. */
+/** Bytes of a document per token, as base64. */
 const documentBytesPerToken = 30
 
 /** The approximate number of tokens in the input of a request. */

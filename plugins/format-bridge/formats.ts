@@ -21,21 +21,23 @@ export function adapterOf(operation: string): Adapter | undefined {
   return adapters.find(one => one.operation === operation)
 }
 
-/** The format of a client's request; `counts` is the member of the answer if it only counts tokens. */
+/** The format of a client's request; `counts` is the member of the answer for requests that only count tokens. */
 export function clientFormat(operation: string): { readonly adapter: Adapter; readonly counts?: string } | undefined {
   const count = counting.get(operation)
   const adapter = adapterOf(count?.operation ?? operation)
   return adapter && { adapter, ...(count && { counts: count.member }) }
 }
 
-/** Whether requests of an operation reach the model translated. */
+/** Whether requests of an operation are translated for the model. */
 export function isTranslated({ family: { forward }, accepts }: Model, operation: string): boolean {
   if (forward.size === 0 || forward.has(operation)) return false
   const format = clientFormat(operation)
   return format !== undefined && accepts?.has(format.adapter.operation) === true
 }
 
-/** The format in which the gateway calls the upstream of a model: the first that its family forwards, or `wanted`. */
+/**
+ * The format in which the gateway calls a model's upstream: `wanted`, or the first that the model's family forwards.
+ */
 export function upstreamFormat({ family }: Pick<Model, 'family'>, wanted: string | undefined): Adapter | undefined {
   const own = adapters.filter(({ operation }) => family.forward.has(operation))
   return own.find(({ operation }) => operation === wanted) ?? own[0]

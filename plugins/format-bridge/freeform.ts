@@ -9,7 +9,7 @@ import {
   valueAt,
 } from './neutral/index.ts'
 
-/** A tool that accepts text becomes a function with this one argument. */
+/** The only argument of the function that replaces a tool with text input. */
 const member = 'input'
 const schema: JsonObject = {
   type: 'object',
@@ -49,8 +49,8 @@ function textOf(text: string): string {
 }
 
 /**
- * Converts calls of freeform tools in a stream back. Their arguments wait until the call is complete: decoding half a
- * JSON text could produce characters that the rest changes.
+ * Restores calls of freeform tools in a stream. Their arguments wait until the call is complete, because the decoded
+ * beginning of a JSON text may end in characters that the rest changes.
  */
 export function createUnwrapper(names: ReadonlySet<string>): (event: AnswerEvent) => readonly AnswerEvent[] {
   const held = new Map<number, string>()

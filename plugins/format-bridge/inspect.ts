@@ -5,7 +5,7 @@ import { clientOf, type Kind, kinds, upstreamOf } from './kinds.ts'
 import { type Adapter, type Feature, losses } from './neutral/index.ts'
 import type { BridgeFacet } from './schema.ts'
 
-/** The kinds of requests other than conversations. */
+/** The kinds of requests that are not conversations. */
 const others: readonly Kind<Pick<Adapter, 'operation' | 'says'>, Pick<Adapter, 'operation' | 'carries'>>[] =
   Object.values(kinds)
 
@@ -35,7 +35,7 @@ export function inspect(facet: BridgeFacet, family: Family, models: readonly Mod
   return problems
 }
 
-/** Marks of the gateway make vendors write to their cache, which has its own price. */
+/** The gateway's marks make vendors write to their cache, which has its own price. */
 function unpricedMarks(model: Model, facet: BridgeFacet, upstream: Adapter | undefined): readonly Diagnostic[] {
   const isMarked = facet.prompt_cache === 'auto' && upstream?.writesCacheMarks === true
   const isUsed = [...(model.accepts ?? [])].some(operation => isTranslated(model, operation))
@@ -73,7 +73,7 @@ function inspectFormat({ model, operation, path, upstream, facet }: Accepted): r
         ...about,
       },
     ]
-  // The family serves it without a translation.
+  // The family serves this operation without a translation.
   if (model.family.forward.size === 0 || model.family.forward.has(operation)) return []
   if (!own)
     return [
@@ -99,7 +99,9 @@ function inspectFormat({ model, operation, path, upstream, facet }: Accepted): r
   ]
 }
 
-/** The format of an operation's clients, that of the family's upstreams, and the names of all such upstream formats. */
+/**
+ * The client format of an operation, the upstream format of the family, and the names of all possible upstream formats.
+ */
 function translatorOf(operation: string, family: Family, upstream: Adapter | undefined) {
   for (const kind of others) {
     const client = clientOf(kind, operation)
@@ -112,7 +114,7 @@ function namesOf(formats: readonly Pick<Adapter, 'operation'>[]): readonly strin
   return formats.map(({ operation }) => operation)
 }
 
-/** Features of requests in one format that the other format does not support. */
+/** The features of requests in one format that the other does not support. */
 export function lostFeatures(
   client: Pick<Adapter, 'says'>,
   upstream: Pick<Adapter, 'carries'>,

@@ -6,7 +6,7 @@ import { type Feature, type Loss, losses as rules } from './neutral/index.ts'
 export type Says = { readonly [feature in Feature]?: string }
 
 /**
- * The fields to drop. `format`: that of the model.
+ * The fields to drop. `format` is the model's.
  * @throws Failure not_translatable for a field that may not be dropped
  */
 export function judgeLosses(
@@ -27,7 +27,7 @@ export function judgeLosses(
   return [...dropped]
 }
 
-/** `tool_choice` in a sentence: `tool choice`. */
+/** The feature `tool_choice` in a sentence: `tool choice`. */
 export function wordOf(feature: Feature): string {
   return feature.replaceAll('_', ' ')
 }

@@ -11,7 +11,7 @@ import { openai as openaiTranscripts } from './transcripts/openai.ts'
 
 type Format = { readonly operation: string }
 
-/** The API formats of one kind of request: those of clients, and those of upstreams. */
+/** The API formats of one kind of request, for clients and for upstreams. */
 export type Kind<Client extends Format, Upstream extends Format> = {
   readonly clients: readonly Client[]
   readonly upstreams: readonly Upstream[]
@@ -27,7 +27,7 @@ const transcripts: Kind<TranscriptClient, TranscriptUpstream> = {
   upstreams: [elevenlabsTranscripts],
 }
 
-/** The API formats of requests other than conversations, in the order of preference where an upstream has several. */
+/** The API formats of requests that are not conversations, in order of preference if an upstream has several. */
 export const kinds = { embeddings, speech, transcripts }
 
 export function clientOf<Client extends Format>(
@@ -45,7 +45,7 @@ export function upstreamOf<Upstream extends Format>(
   return upstreams.find(({ operation }) => forward.has(operation))
 }
 
-/** Both formats of a request; undefined if it is of another kind, or the model does not accept it translated. */
+/** Both formats of a request; undefined for another kind, or if the model does not accept a translation. */
 export function formatsOf<Client extends Format, Upstream extends Format>(
   kind: Kind<Client, Upstream>,
   { operation, model: { family, accepts } }: RerouteAsk,

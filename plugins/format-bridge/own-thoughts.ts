@@ -5,12 +5,12 @@ import { isPacked, packedBegin } from './neutral/index.ts'
 const places = ['messages', 'input', 'contents'] as const
 const begin = Buffer.from(packedBegin)
 const unsigned = Buffer.from('"signature":""')
-/** Members that contain the seal of a thought, and of another part. */
+/** Members with the seal of a thought, and members with that of another part. */
 const ofThoughts = ['signature', 'data', 'encrypted_content']
 const ofParts = ['thoughtSignature', 'thought_signature']
 
 /**
- * A request that is not translated, without the thoughts of translated models that its client returns: their vendor
+ * An untranslated request without the thoughts of translated models that its client has returned, because their vendor
  * would refuse a foreign seal.
  */
 export function withOwnThoughts(body: Body): Body {
@@ -29,7 +29,7 @@ function listOf(all: readonly Json[]): Json | undefined {
   return kept.length === 0 && all.length > 0 ? undefined : kept
 }
 
-/** Undefined for a value that contains nothing else. */
+/** The value without these thoughts; undefined if nothing else is in it. */
 function ownOf(value: Json): Json | undefined {
   if (Array.isArray(value)) return listOf(value)
   if (!isObject(value)) return value

@@ -40,10 +40,10 @@ import { type BridgeFacet, facetSchema, optionsSchema } from './schema.ts'
 import { type Speech, translateSpeech } from './speech/index.ts'
 import { type Transcribed, translateTranscript } from './transcripts/index.ts'
 
-/** The maximum bytes of answers that are translated as a whole, for all requests together. */
+/** The maximum bytes of answers that are buffered for translation, for all requests together. */
 const heldBytesMax = 512 * 1024 * 1024
 
-/** The header with fields that were not sent to the upstream, and with estimates. */
+/** The headers with fields that were not sent to the upstream, and with estimates. */
 const droppedHeader = 'x-tollgate-dropped'
 const estimateHeader = 'x-tollgate-estimate'
 const headerCharsMax = 1_000
@@ -55,8 +55,8 @@ const bridgeSlot = defineSlot<AnyBridge>('format-bridge')
 
 /**
  * Lets clients of one API format call models of another (docs/translation.md). Translates the request to the upstream's
- * format before any other step reads it, and its answer to the client's format after all other steps: limits, charges,
- * keys and failover work as for a request in the upstream's own format.
+ * format before any other step reads it, and its answer to the client's format after all other steps. So limits,
+ * charges, keys and failover work as for a request in the upstream's own format.
  */
 export const formatBridge = definePlugin({
   name: 'format-bridge',
@@ -123,7 +123,9 @@ export const formatBridge = definePlugin({
   },
 })
 
-/** Translates the request as the first matching kind; undefined if the model accepts it unchanged. @throws Failure */
+/**
+ * Translates the request as the first kind that matches; undefined if the model accepts it unchanged. @throws Failure
+ */
 function translate(
   ask: RerouteAsk,
   facet: BridgeFacet,
@@ -137,7 +139,7 @@ function translate(
   )
 }
 
-/** Stores a response, if the client wants that, before its last byte is sent. */
+/** Stores a response, if the client requests that, before its last byte is sent. */
 function withKept(reply: Reply, context: RequestContext, keeper: ResponseKeeper | undefined): Reply {
   const state = context.slots.get(stateSlot)
   if (!keeper || !state?.isStored || reply.status >= 400) return reply
@@ -156,7 +158,7 @@ function withKept(reply: Reply, context: RequestContext, keeper: ResponseKeeper 
   return { ...reply, stages: [...reply.stages, stage] }
 }
 
-/** A fallback may get a request that was already translated for another model. */
+/** A fallback may receive a request that was already translated for another model. */
 function bridgeOf({ client, slots }: RequestContext): AnyBridge | undefined {
   return client && slots.get(bridgeSlot)
 }
@@ -181,7 +183,7 @@ function jsonHeaders({ headers }: Reply): Reply['headers'] {
   return { ...withoutLength(headers), 'content-type': 'application/json' }
 }
 
-/** Vendors count in different ways, and no request is sent for the count: the figure is marked as an estimate. */
+/** Vendors count in different ways, and the count needs no request to them, so the figure is marked as an estimate. */
 function countAnswer({ conversation, counts }: Bridge): Answer | undefined {
   if (counts === undefined) return undefined
   return {
@@ -205,7 +207,7 @@ function turningOf(context: RequestContext, bridge: Bridge, { clock }: Host, hel
       model: context.params['model'] ?? '',
       request: bridge.conversation,
       ...(state && { state }),
-      // Computed on demand: it reads the whole request, and few answers need it.
+      // Computed on demand, because it reads the whole request, and few answers need it.
       get inputEstimate() {
         return estimateInput(bridge.conversation)
       },
@@ -236,7 +238,7 @@ function translateReply(reply: Reply, turning: Turning): Reply {
     ...reply,
     headers: isList ? json : headers,
     stages: [...stages, new StreamStage(turning)],
-    // Its last event shows whether it is complete.
+    // The last event shows whether the stream is complete.
     provesEnd: true,
   }
 }

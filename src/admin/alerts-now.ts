@@ -14,7 +14,7 @@ import type { AdminParts } from './parts.ts'
 
 /** The current state of a budget. */
 export type BudgetNow = {
-  /** Its possible values: a user whose keys are in several groups may have several. */
+  /** The possible budgets: a user whose keys are in several groups may have several. */
   readonly budgets: readonly Budget[]
   readonly spent: LevelSums['spent']
   /** The name of a key, because events have only its id. */
@@ -22,8 +22,8 @@ export type BudgetNow = {
 }
 
 /**
- * The state that alerts of events are compared with: no event reports that a budget was raised, or that the file has a
- * new key.
+ * The current state, which decides whether the alerts of events still apply. No event reports that a budget was raised,
+ * or that the file has a new key.
  */
 export type Now = {
   /** The keys of an upstream by name; undefined if there is no such upstream. */
@@ -32,7 +32,7 @@ export type Now = {
   budgetOf(level: string, name: string): BudgetNow | undefined
 }
 
-/** The alerts of events that still apply; those of a key get its name. */
+/** The alerts of events that still apply. An alert about a key gets the key's name. */
 export function stillOpen(alerts: readonly Alert[], now: Now): readonly Alert[] {
   return alerts.flatMap((alert): readonly Alert[] => {
     const { kind, data } = alert
@@ -63,7 +63,7 @@ function budgetOf({ data }: Alert, { budgets }: BudgetNow): Budget | undefined {
   return budgets.find(one => one.amount === amount && one.per === periodOf(data))
 }
 
-/** The current spending, which exceeds that of the event: the event's percentage is the threshold. */
+/** The current spending, which may exceed that of the event, because the event's percentage is the threshold. */
 function stateNow({ amount, per }: Budget, { spent, called }: BudgetNow) {
   const own = spent[per] ?? 0
   return {
@@ -84,7 +84,7 @@ function isSpent({ kind, data }: Alert, own: Budget, spent: Micros): boolean {
   return spent >= least
 }
 
-/** Reads only the state that such alerts are compared with. */
+/** Reads only the state that these alerts are compared with. */
 export async function readNow(parts: AdminParts, alerts: readonly Alert[]): Promise<Now> {
   const plan = parts.plan()
   // Includes results that other processes found a moment ago.

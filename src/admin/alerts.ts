@@ -13,20 +13,23 @@ export type AlertKind =
   | 'certificate.ends'
 
 export type Alert = {
-  /** The same as long as the cause is the same: an alert that was dealt with appears again when it happens again. */
+  /**
+   * The same while the cause is the same. If the cause returns after the alert was dealt with, the id differs, so that
+   * the alert appears again.
+   */
   readonly id: string
   readonly kind: AlertKind
-  /** Null if its start is not known. */
+  /** The start in milliseconds since the epoch; null if unknown. */
   readonly at: number | null
   readonly data: EventData
 }
 
-/** The input for alerts of the current state, which no event reports. */
+/** The current state, for alerts that no event reports. */
 export type CurrentState = {
   readonly now: number
   readonly webhooks: readonly WebhookState[]
   readonly open: readonly OpenCharges[]
-  /** The marks of lasting alerts: an alert with a newer mark than the one that was dealt with appears again. */
+  /** The marks of lasting alerts: an alert with a newer mark than that of the one that was dealt with appears again. */
   readonly newest: NewestStatus
   /** When the certificate of the API listener expires. */
   readonly certificateEnds: number | null
@@ -35,8 +38,8 @@ export type CurrentState = {
 const certificateSoonMs = 14 * 86_400_000
 
 /**
- * Finds alerts. Only the latest event of each subject counts: of a budget, a key, an upstream, the configuration, the
- * ledger.
+ * Finds alerts. Only the latest event of each subject counts, which is a budget, a key, an upstream, the configuration
+ * or the ledger.
  */
 export function findAlerts(events: readonly StoredEvent[], status: CurrentState): readonly Alert[] {
   const latest = new Map<string, StoredEvent>()
@@ -80,7 +83,7 @@ function isOpen({ kind, data }: StoredEvent, now: number): boolean {
       return renews === '' || Date.parse(renews) > now
     }
     case 'upstream.key_suspended': {
-      // A key that an administrator suspended is suspended on purpose.
+      // An administrator suspends a key on purpose.
       return data['reason'] !== 'operator'
     }
     case 'upstream.exhausted':
@@ -100,7 +103,7 @@ function currentAlerts({ now, webhooks, open, newest, certificateEnds }: Current
   const alerts: Alert[] = []
   for (const { webhook, waiting, givenUp } of webhooks) {
     if (waiting + givenUp === 0) continue
-    // Waiting events come and go; events that were given up stay until they are sent again.
+    // Waiting events resolve themselves; events that were given up stay until they are sent again.
     alerts.push({
       id: `webhook/${webhook}/${newest.undelivered.get(webhook) ?? ''}`,
       kind: 'webhook.failing',

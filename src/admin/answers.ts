@@ -27,10 +27,10 @@ import { incomparable } from '../domain/reprice.ts'
 import { usageView } from '../domain/shapes/usage-row.ts'
 import { userView } from '../domain/shapes/user.ts'
 
-// The answers of the endpoints: the server checks its handlers against these, the reference shows them, and the console
-// derives its types from them. Nothing here runs in a browser, and nothing here depends on Node.
+// The answers of the endpoints: the types of the server's handlers follow from these, the reference shows them, and the
+// console derives its types from them. Nothing here runs in a browser, and nothing here depends on Node.
 
-/** An object of these members, all of which are always present. */
+/** An object with these members, all of which are always present. */
 function object<const P extends { readonly [name: string]: object }>(properties: P) {
   return {
     type: 'object',
@@ -499,7 +499,7 @@ export const modelsAnswer = object({
   ),
 })
 
-/** For the playground, which sends requests like any client. */
+/** For the playground, which sends requests as clients do. */
 export const explainAnswer = object({
   model: text,
   alias: { ...textOrNull, description: 'The requested name, if it is an alias of the model.' },

@@ -7,10 +7,10 @@ import type { LoginThrottle } from './session/login-throttle.ts'
 /** A person who is signed in. */
 export type SessionUser = { readonly user: User; readonly session: Session }
 
-/** An admin token: it acts under its own name, with its role. */
+/** An admin token, which acts under its own name and with its role. */
 export type TokenUser = { readonly user: User; readonly token: AdminToken }
 
-/** One request to the console, its fields checked against the route's schemas. */
+/** One request to the console, with its fields validated by the route's schemas. */
 export type AdminRequest<Query = unknown, Fields = unknown> = {
   /** The id of this request, as in `x-request-id`. */
   readonly id: string
@@ -20,11 +20,11 @@ export type AdminRequest<Query = unknown, Fields = unknown> = {
   readonly query: Query
   readonly body: Fields
   readonly headers: { readonly [name: string]: string | string[] | undefined }
-  /** The address that the request came from. */
+  /** The address of the client. */
   readonly remote: string
-  /** `https` if TLS ends here, or at a proxy in front that reports it. */
+  /** `https` if TLS ends here, or at a proxy that reports it. */
   readonly scheme: 'http' | 'https'
-  /** The host of the request, checked to be only a host and a port. */
+  /** The host of the request, validated as only a host and a port. */
   readonly host: string
   /** The person or the admin token; undefined for public routes without a signed-in user. */
   readonly sessionUser: SessionUser | TokenUser | undefined
@@ -36,7 +36,7 @@ export type AdminRequest<Query = unknown, Fields = unknown> = {
 export class Reply {
   readonly status: number
   readonly headers: { readonly [name: string]: string | readonly string[] }
-  /** A text, bytes, or pieces that are written as fast as the client reads them; undefined for none. */
+  /** A text, bytes, or pieces that are written at the speed of the client; undefined for none. */
   readonly body: string | Buffer | AsyncIterable<string | Buffer> | undefined
 
   constructor(
@@ -52,7 +52,7 @@ export class Reply {
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** One endpoint: the server runs it, tests cover it, and `/openapi.json` is generated from it. */
+/** One endpoint: the server serves it, tests cover it, and `/openapi.json` describes it. */
 export type Route<Query extends object = Schema, Fields extends object = Schema, Answer extends object = Schema> = {
   readonly method: Method
   /** In the syntax of fastify: `/api/keys/:id`. */
@@ -61,9 +61,9 @@ export type Route<Query extends object = Schema, Fields extends object = Schema,
   /** One sentence for the reference. */
   readonly summary: string
   readonly query?: Query
-  /** The schema of the JSON body; a body without a schema is refused. */
+  /** The schema of the JSON body; without a schema, a body is refused. */
   readonly body?: Fields
-  /** The largest body; 64 KiB by default. */
+  /** The maximum size of the body; 64 KiB by default. */
   readonly bodyBytesMax?: number
   /** The schema of the JSON response, and its status if it is not 200; 204 has none. */
   readonly answer?: Answer
@@ -78,7 +78,7 @@ export type AnyRoute = Omit<Route, 'handle'> & {
   handle(request: AdminRequest<never, never>): Awaitable<object | null | Reply>
 }
 
-/** Checks a route's types and returns it unchanged. */
+/** Checks the types of a route and returns it unchanged. */
 export function defineRoute<
   const Query extends object = Record<never, never>,
   const Fields extends object = Record<never, never>,

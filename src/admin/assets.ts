@@ -16,9 +16,9 @@ const types: { readonly [extension: string]: string } = {
   '.woff2': 'font/woff2',
   '.txt': 'text/plain; charset=utf-8',
 }
-/** Names of built files: no dots at their beginning, and no path out of the folder. */
+/** Names of built files: a name does not begin with a dot, and its path does not leave the folder. */
 const fileName = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/
-/** A file whose name contains a hash of its content never changes. */
+/** Files with a hash of their content in the name never change. */
 const hashed = /^assets\//
 const forEver = 'public, max-age=31536000, immutable'
 const anything = { type: 'object', additionalProperties: true } as const
@@ -39,7 +39,7 @@ async function load(folder: string, name: string): Promise<Asset | undefined> {
   return asset
 }
 
-/** Serves a file of the built console; if there is none, the page itself, which reads the address. */
+/** Serves a file of the built console; for any other address the page, which reads the address. */
 async function serve(request: AdminRequest, path: string): Promise<Reply> {
   const folder = request.parts.assets
   const isFile = extname(path) !== ''
@@ -57,7 +57,7 @@ async function serve(request: AdminRequest, path: string): Promise<Reply> {
   return new Reply(200, headers, asset[encoding ?? 'plain'])
 }
 
-/** The console's own files. */
+/** The routes of the console's files. */
 export const assetRoutes = [
   defineRoute({
     method: 'GET',

@@ -5,8 +5,8 @@ import { findAlerts } from './alerts.ts'
 const nothing = { webhooks: [], open: [], newest: { review: null, undelivered: new Map() }, certificateEnds: null }
 
 /**
- * Since when budgets have refused requests in their current period, in milliseconds since the epoch, even if some of
- * them is left. A budget that was raised, or that got a refund of the amount, is not included.
+ * By budget, the time since which it has refused requests in its current period, in milliseconds since the epoch, even
+ * if something is left. A budget that was raised since, or that got a refund of the amount, is not included.
  */
 export function refusalsOf(
   events: readonly StoredEvent[],

@@ -11,7 +11,7 @@ const date = { type: 'string', pattern: String.raw`^\d{4}-\d\d-\d\d$`, descripti
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const
 const names = { type: 'string', minLength: 1, maxLength: 1_000, description: 'One, or several with commas.' } as const
 
-/** The query of costs: days of a zone, and filters. */
+/** The query of costs: days in a time zone, and filters. */
 export const costQuery = {
   from: { ...date, description: 'The first day; 29 days before the last one by default.' },
   to: { ...date, description: 'The last day, which is part of the range; today by default.' },
@@ -48,12 +48,12 @@ export function daysOf(
 
 type Where = { readonly [P in CostPart]?: string }
 
-/** Each filter is a separate query. */
+/** The maximum number of filters, each of which needs a query. */
 const filtersMax = 12
 
 /**
- * The filters of a query, one for each combination of values; a user without access to the costs of others gets only
- * their own.
+ * The filters of a query, one for each combination of values. A user who may not see other users' costs gets only their
+ * own.
  *
  * @throws Failure forbidden, invalid for too many combinations
  */

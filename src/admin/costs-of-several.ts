@@ -6,8 +6,8 @@ type ReadCosts = (question: CostQuery) => Promise<Costs>
 const counts = ['charges', 'images', 'amount', 'refunded', 'quantity', 'tokens', 'saved'] as const
 
 /**
- * The sum of costs of several filters that share no charge item: models a and b, for example. The rows with a name of
- * their own are the most expensive of all filters together.
+ * The sum of costs under several filters without common charge items, such as models a and b. The most expensive names
+ * of all filters together get their own rows.
  */
 export async function costsOfSeveral(
   readCosts: ReadCosts,
@@ -20,7 +20,7 @@ export async function costsOfSeveral(
   const answers = await askAll({ ...(apart !== undefined && { apart }) })
   const [only] = answers
   if (only && answers.length === 1) return only
-  // A name with its own row in one answer, and among the rest in another, would have a part of its costs.
+  // A name with its own row in one answer, but in the rest of another, would have only a part of its costs.
   if (typeof apart === 'number') return merge(await askAll({ apart: dearest(answers.flat(), apart) }))
   return merge(answers)
 }

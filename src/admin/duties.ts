@@ -4,7 +4,7 @@ import type { Role, User } from '../domain/index.ts'
 export const duties = {
   /** Every signed-in user: prices, their own data, their password. */
   user: ['user', 'viewer', 'billing', 'admin'],
-  /** Creates keys and uses them: viewers and billing users do not spend. */
+  /** Creates keys and uses them. Viewers and billing users have no costs. */
   keys: ['user', 'admin'],
   /** Reads the requests, charges, keys and users of all users. */
   readers: ['viewer', 'billing', 'admin'],

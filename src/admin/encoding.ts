@@ -3,7 +3,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 
 export type Encoding = 'br' | 'gzip'
 
-/** Below this size the headers cost more than the compression saves. */
+/** Below this size, the headers use more bytes than the compression saves. */
 const worthBytes = 1024
 /** Saves half as much as the highest level, in a tenth of its time. */
 const levelOnTheWay = 4

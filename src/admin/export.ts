@@ -4,7 +4,7 @@ import type { AdminRequest } from './api.ts'
 
 const pageRows = 500
 
-/** Rows of the log, newest first, page after page, as fast as the client reads them. */
+/** Rows of the log, newest first, page after page, at the speed of the client. */
 async function* records({ parts, left }: AdminRequest, match: LogMatch): AsyncIterable<LogRecord> {
   let before: string | undefined
   while (!left.aborted) {
@@ -43,7 +43,7 @@ type PlainName = Exclude<
 >
 type Bill = NonNullable<LogRecord['billing']>
 
-/** Members other than a single text or number. */
+/** Members that are not a single text or number. */
 const apart: ReadonlySet<string> = new Set<keyof LogRecord>([
   'forwarded',
   'dropped',

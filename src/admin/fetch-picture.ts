@@ -10,7 +10,7 @@ const shown: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/we
 
 export type FetchedPicture =
   | { readonly kind: 'picture'; readonly type: string; readonly body: Buffer }
-  /** A part of a sentence, without text of the address or the response. */
+  /** A part of a sentence, without text from the address or the response. */
   | { readonly kind: 'refused'; readonly why: string }
 
 /** The network; tests have their own. */
@@ -22,7 +22,7 @@ export type PictureNetwork = {
 
 /**
  * Fetches an image from a foreign address. Checks every IP address on connection, follows no redirect, and requires the
- * response to be an image by its first bytes, whatever its content type. Never rejects.
+ * first bytes of an image, regardless of the content type. Never rejects.
  */
 export function fetchPicture(
   url: string,

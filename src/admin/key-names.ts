@@ -4,7 +4,7 @@ import { ownerOf } from './session-user.ts'
 
 type KeyNames = { readonly key_names: { readonly [id: string]: string }; readonly key_sessions: readonly string[] }
 
-/** The keys with these ids that the user may see; keys of other users are left out. */
+/** The keys with these ids that the user may see; other users' keys are left out. */
 export async function findKeys(request: AdminRequest, ids: readonly (string | null)[]): Promise<readonly Key[]> {
   const owner = ownerOf(request)
   const wanted = new Set(ids.filter(id => id !== null))
@@ -12,7 +12,7 @@ export async function findKeys(request: AdminRequest, ids: readonly (string | nu
   return keys.flatMap(key => (key && (owner === undefined || key.user === owner) ? [key] : []))
 }
 
-/** The names of keys that the user may see, by id; keys of other users have none. */
+/** The names of keys that the user may see, by id; other users' keys are left out. */
 export async function namesOfKeys(request: AdminRequest, ids: readonly (string | null)[]): Promise<KeyNames> {
   const keys = await findKeys(request, ids)
   return {

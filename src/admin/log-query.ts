@@ -49,12 +49,12 @@ const logQuerySchema = { type: 'object', additionalProperties: false, properties
 
 export type LogQuery = Admits<typeof logQuerySchema>
 
-/** The filter of a query, narrowed to the rows that the user may see. */
+/** The filter of a query, limited to the rows that the user may see. */
 export function readLogMatch(query: LogQuery, request: AdminRequest): LogMatch {
   const { since, until, key, status, other_size: otherSize, user: wanted, end_user: endUser, tag, ...same } = query
   const owner = ownerOf(request)
   const user = owner ?? wanted
-  // The name of another user matches nothing, as if that user had no rows.
+  // A user may not filter by another user.
   if (owner !== undefined && wanted !== undefined && wanted !== owner) throw fail('forbidden', {}, { param: 'user' })
   return {
     ...pick(same),

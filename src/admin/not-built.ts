@@ -9,7 +9,7 @@ The API under <code>/api</code> works without it, with <a href="/api/pricing">/a
 </html>
 `
 
-/** Replaces every page if the gateway was installed from source without the development packages. */
+/** The response for every page if the gateway was installed from source without the development packages. */
 export function notBuilt(): Reply {
   return new Reply(503, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' }, page)
 }

@@ -1,9 +1,6 @@
 import type { Awaitable } from '../util/index.ts'
 
-/**
- * One page of rows and the beginning of the next: reads one row more than the page to find out whether there is a next
- * one.
- */
+/** One page of rows, and the start of the next. Reads one row more than the page, to find out whether there is one. */
 export async function pageOf<Row>(
   limit: number,
   idOf: (row: Row) => string,

@@ -19,7 +19,7 @@ import type { Clock, Ids, Random } from '../util/index.ts'
 import type { WhatIf } from '../domain/what-if.ts'
 import type { Pages } from './pages/page-data.ts'
 
-/** An error, or a remark, about a configuration. */
+/** An error or a note about a configuration. */
 export type ConfigFinding = {
   readonly severity: 'error' | 'warning' | 'note'
   readonly code: string
@@ -34,7 +34,7 @@ export type Reloaded =
   | { readonly ok: true; readonly revision: string; readonly changes: readonly string[] }
   | { readonly ok: false; readonly findings: readonly ConfigFinding[] }
 
-/** The configuration as it was read, without its secrets. */
+/** The configuration as read, without its secrets. */
 export type ShownConfig = {
   readonly text: string
   readonly origins: readonly {
@@ -129,7 +129,7 @@ type UpstreamConnections = {
   readonly busy: number
   readonly most: number
   readonly waiting: number
-  /** In the last five minutes. */
+  /** The waits of the last five minutes. */
   readonly waits: { readonly count: number; readonly p50Ms: number | null; readonly p95Ms: number | null }
 }
 
@@ -151,16 +151,16 @@ export type AdminParts = {
     lastReload(): { readonly at: number; readonly result: Reloaded } | undefined
     /** Upstreams that are simulated, by name. */
     simulated(): readonly string[]
-    /** Requests that have not settled. */
+    /** The number of requests that have not settled. */
     open(): number
     countersHealthy(): boolean
     /**
      * When the certificate of the API listener expires, in milliseconds since the epoch; null if TLS ends elsewhere.
      */
     certificateEnds(): number | null
-    /** Bytes of bodies in memory. */
+    /** Bytes of bodies in memory, at present. */
     heldBytes(): number
-    /** Connections of clients. */
+    /** The number of client connections. */
     connections(): number
     /** The maximum of both; null for no limit. */
     bounds(): { readonly connections: number | null; readonly heldBytes: number }
@@ -184,7 +184,7 @@ export type AdminParts = {
     /** Reads the results of other processes. */
     learn(): Promise<void>
   }
-  /** @throws Failure that a client would get */
+  /** @throws Failure for the client */
   explain(plan: CompiledConfig, request: ImaginedRequest): RequestExplanation
   /** All prices of a plan. */
   prices(plan: CompiledConfig): PriceList
@@ -192,15 +192,15 @@ export type AdminParts = {
   deleteAtVendor(object: StoredObject): Promise<VendorDeletion>
   /** Reloads the configuration; undefined if another process decides that. */
   readonly reload: ((by: string) => Promise<Reloaded>) | undefined
-  /** Checks a text as the configuration, and starts nothing. */
+  /** Checks a text as a configuration, without starting anything. */
   check(text: string): Promise<{ readonly ok: boolean; readonly findings: readonly ConfigFinding[] }>
   show(): Promise<ShownConfig>
-  /** Whether a response contained this link, for the key of that name (a session's key) of that user. */
+  /** Whether a response to this user, for the session key of that name, contained this link. */
   wasHanded(user: string, keyName: string, url: string): boolean
   /**
-   * The costs of past charges under another configuration: a text, which is not stored, or a change of the current
+   * The costs of past charges under another configuration: a text, which is not stored, or a change to the current
    * files.
-   * @throws the reason of `signal` when it is aborted
+   * @throws the reason of `signal` if it is aborted
    */
   costUnder(
     terms: { readonly text: string } | { readonly edits: readonly ConfigEdit[] },
@@ -213,12 +213,12 @@ export type AdminParts = {
   >
   /** Configurations that took effect. */
   readonly history: {
-    /** All of `after` is new if there is nothing before it. */
+    /** Without an earlier configuration, all of `after` is new. */
     compare(before: StoredConfig | undefined, after: StoredConfig): ConfigDifference
     /**
-     * The changes of models and groups that restore the files of that time, each with its current value; undefined if a
-     * text was too long to store.
-     * @throws Error if the files cannot be read
+     * The changes of models and groups that restore the files of that version, each with its current value; undefined
+     * if a text was too long to store.
+     * @throws Error if the files are unreadable
      */
     restore(kept: StoredConfig): Promise<readonly (ConfigEdit & { readonly was: Json | undefined })[] | undefined>
     /**
@@ -237,9 +237,9 @@ export type AdminParts = {
   }
   /** Changes of the configuration's files: proposed, and written if that is allowed. */
   readonly edits: ConfigEdits
-  /** The network of an address, by which attempts are counted: its owner can choose any address in it. */
+  /** The network of an address. Attempts are counted by network, because its owner can use any address in it. */
   networkOf(address: string): string
-  /** A new API key: the secret, which is shown once, and the stored part. */
+  /** A new API key: the secret, which is shown once, and the part to store. */
   newSecret(): { readonly secret: string; readonly hash: string; readonly hint: string }
   hashPassword(password: string): Promise<string>
   verifyPassword(password: string, hash: string): Promise<boolean>

@@ -1,8 +1,8 @@
 import { Failure, type FailExtra } from '../domain/index.ts'
 
 /**
- * Why a field is refused (`invalid`), or a change is impossible (`conflict`): the console shows the name in its own
- * language (`refusal.NAME` in its texts); other clients get the text. Names are never renamed.
+ * The reasons why a field is refused (`invalid`) or a change is impossible (`conflict`). The console has a text for
+ * each name in its language (`refusal.NAME`); other clients get this text. Names are never changed.
  */
 export const reasons = {
   missing: "'{field}' is missing.",
@@ -87,8 +87,7 @@ type Values<R extends Reason> = { readonly [Name in Names<(typeof reasons)[R]>]:
 const statuses = { invalid: 400, conflict: 409, cross_site: 403 } as const
 
 /**
- * Creates the refusal of a reason; its text is filled with the values, which are part of it. `param`: the field at
- * fault.
+ * Creates the refusal for a reason. The values fill the text and are part of the refusal. `param`: the invalid field.
  */
 export function refuse<R extends Reason>(
   code: keyof typeof statuses,

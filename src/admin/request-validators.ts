@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { isMoment } from './is-moment.ts'
 
-/** Checks a query or a body, and fills in defaults. After a refusal `errors` has the first error. */
+/** Validates a query or a body, and fills in defaults. After a refusal, `errors` contains the first error. */
 export type RequestValidator = { (value: unknown): boolean; errors?: ErrorObject[] | null }
 
 // Types are not coerced; unknown fields are rejected.
@@ -13,7 +13,7 @@ const ajv = new Ajv({
   formats: { 'date-time': isMoment },
 })
 
-/** By schema, because all servers of a process have the same routes. */
+/** By schema, because all servers in a process have the same routes. */
 const compiled = new WeakMap<object, ValidateFunction>()
 
 /** Compiles the schema of a query or a body. @throws Error if the schema is invalid */
@@ -26,8 +26,8 @@ export function compileRequestSchema(schema: object): ValidateFunction {
 }
 
 /**
- * The validator of a route. Its schema is compiled on the first request: compiling those of all routes takes longer
- * than answering the first page.
+ * The validator of a route. Its schema is compiled on the first request, because compiling the schemas of all routes
+ * takes longer than answering the first page.
  */
 export function requestValidator(schema: object): RequestValidator {
   const check: RequestValidator = value => {

@@ -3,8 +3,8 @@ import { userMembers } from '../domain/shapes/user.ts'
 import { chosenNamePattern, userNamePattern } from '../domain/user-name.ts'
 import type { Reason } from './reasons.ts'
 
-// Fields that several endpoints accept or return. Every object refuses unknown fields: no client can set a role or a
-// balance by sending one.
+// Fields that several endpoints accept or return. Every object rejects unknown fields, so that no client can set a role
+// or a balance by sending one.
 
 export { decimal, moment, truth } from '../domain/shapes/schemas.ts'
 
@@ -16,13 +16,13 @@ export const userName = {
 } as const
 export const chosenName = { ...userName, pattern: chosenNamePattern } as const
 export const password = { type: 'string', minLength: 12, maxLength: 128 } as const
-/** A password that is compared with a hash; a wrong one may have any length. */
+/** A password to compare with a hash; a wrong password may have any length. */
 export const passwordGuess = { type: 'string', maxLength: 1024 } as const
 export const reason = { type: 'string', minLength: 3, maxLength: 500, pattern: String.raw`^[^\p{Cc}]+$` } as const
 export const pageLimit = { type: 'integer', minimum: 1, maximum: 200, default: 50 } as const
 export const rowId = { type: 'string', pattern: '^[a-z]+_[0-9a-z]{1,40}$' } as const
 
-/** Why a text that does not match a pattern is refused. */
+/** The reason for refusing a text that does not match a pattern, by pattern. */
 export const patternReasons: ReadonlyMap<string, Reason> = new Map([
   [label.pattern, 'not_label'],
   [userName.pattern, 'not_user_name'],

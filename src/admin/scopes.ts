@@ -2,11 +2,11 @@ import type { AdminScope } from '../domain/index.ts'
 import type { AnyRoute } from './api.ts'
 
 /**
- * Only for people: their sessions, passwords and sign-in, and the creation of tokens, so that no token creates another.
+ * Endpoints only for people: sessions, passwords, sign-ins, and the creation of tokens, which tokens must not create.
  */
 const peopleOnly = /^\/api\/(?:account|session|setup|sign-in|playground|invitation|admin-tokens)(?:\/|$)/
 
-/** Requests that only compute a result: their fields are too large for a query. */
+/** Requests that only compute a result, but have too many fields for a query. */
 const reading: ReadonlySet<string> = new Set([
   'POST /api/explain',
   'POST /api/config/check',

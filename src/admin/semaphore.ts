@@ -4,9 +4,7 @@ import { sessionUserOf } from './session-user.ts'
 
 const retryMs = 10_000
 
-/**
- * Limits responses that take long: a maximum at once, and a lower one for each user, so that no user takes all of them.
- */
+/** Limits responses that take long: in total, and for each user, so that no user takes all of them. */
 export class Semaphore {
   readonly #all: number
   readonly #each: number
@@ -18,7 +16,7 @@ export class Semaphore {
     this.#each = each
   }
 
-  /** Takes a slot until the client disconnects or has its response. @throws Failure slow_down if there is none */
+  /** Takes a slot until the client disconnects or has its response. @throws Failure slow_down if no slot is free */
   take(request: AdminRequest): void {
     const { name } = sessionUserOf(request).user
     const own = this.#taken.get(name) ?? 0

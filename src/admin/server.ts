@@ -32,7 +32,7 @@ const everywhere = {
 
 const uncached = { ...everywhere, 'cache-control': 'no-store' } as const
 
-/** Security headers of every console response: nothing from other origins, no frames, no content type sniffing. */
+/** Security headers of every response of the console: no content from other origins, no frames, no type sniffing. */
 function securityHeaders(url: string): { readonly [name: string]: string } {
   return url.startsWith('/api/') ? uncached : everywhere
 }
@@ -42,18 +42,18 @@ const nothing = { type: 'object', additionalProperties: false, properties: {} } 
 
 export type Admin = {
   handle(req: IncomingMessage, res: ServerResponse): void
-  /** Ends responses that would not end by themselves, such as a tail of the log. */
+  /** Ends responses that do not end by themselves, such as a tail of the log. */
   close(): Promise<void>
 }
 
-/** The user, identified before any byte of the body is read. */
+/** The user, who is identified before any byte of the body is read. */
 type Arrival = {
   readonly host: string
   readonly scheme: 'http' | 'https'
   readonly sessionUser: AdminRequest['sessionUser']
 }
 
-/** The console's server: its API, its pages, and the files of the built console. It does not listen by itself. */
+/** The console's server: its API, its pages, and the files of the built console. It does not listen itself. */
 export async function createAdmin(parts: AdminParts): Promise<Admin> {
   const closing = new AbortController()
   const door = createLoginThrottle(parts)
@@ -65,7 +65,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     genReqId: () => parts.ids.next('web_', parts.clock.now()),
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
     schemaController: {
-      // Its type requires a schema, but it is passed a route.
+      // The type requires a schema, but fastify passes a route.
       compilersFactory: { buildValidator: buildValidator as never },
     },
     frameworkErrors: (error, request, reply) => void answerError(parts, error, request, reply),
@@ -82,7 +82,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     server.route({
       method: route.method,
       url: route.url,
-      // Only for pages and files: the API has endless responses, and no client needs HEAD requests for it.
+      // Only pages and files have HEAD: the API has endless responses, and no client needs it there.
       exposeHeadRoute: route.method === 'GET' && !route.url.startsWith('/api/'),
       bodyLimit: route.bodyBytesMax ?? bodyBytesMax,
       schema: {
@@ -93,7 +93,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
         arrivals.set(request, await arrive(parts, door, route, request))
       },
       async preValidation(request) {
-        // A program sends no body if every field has a default.
+        // Programs omit the body if every field has a default.
         if (route.method !== 'GET' && route.method !== 'DELETE') request.body ??= {}
         if (route.query) request.query = readQuery(request.query as object, route.query)
       },
@@ -144,7 +144,7 @@ function buildValidator(): (route: { readonly schema: object }) => RequestValida
   return ({ schema }) => requestValidator(schema)
 }
 
-/** A DELETE request may have no body at all. */
+/** The schema of the body. A DELETE request may have no body at all. */
 function bodySchemaOf({ method, body }: AnyRoute): { readonly body?: object } {
   if (method === 'GET') return {}
   if (method === 'DELETE') return body ? { body: { ...body, type: ['object', 'null'] } } : {}
@@ -169,16 +169,16 @@ async function arrive(
   // Pages and files are public, and available without the storage.
   const cookie = route.url.startsWith('/api/') ? readCookie(headers.cookie, scheme) : undefined
   const secret = route.access === 'anyone' ? undefined : readBearer(headers.authorization)
-  // A proxy in front may add its own bearer token to the requests of a person who is signed in.
+  // A proxy may add its own bearer token to the requests of a person who is signed in.
   if (secret !== undefined && (cookie === undefined || readAdminSecret(secret) !== undefined)) {
-    // A page elsewhere cannot send this header: browsers do not add it by themselves, so the rules for sessions are not
-    // needed.
+    // Pages of other sites cannot send this header, because browsers do not add it automatically. So the rules for
+    // sessions are not needed.
     const found = await findTokenUser(parts, guard, { secret, remote: remoteOf(parts, request), route })
     if (!may(found.user, route.access as Duty)) throw fail('forbidden')
     return { host, scheme, sessionUser: found }
   }
   if (route.method !== 'GET') requireSameSite(headers, host, route.method !== 'DELETE')
-  // A browser reconnects to the tail by itself, too, and sends no header with it.
+  // A browser reconnects to the tail automatically, but without the header.
   const isPoll = headers['x-tollgate-poll'] === '1' || route.url === '/api/logs/tail'
   const sessionUser = cookie === undefined ? undefined : await findSessionUser(parts, cookie, isPoll)
   if (route.access === 'anyone') return { host, scheme, sessionUser }
@@ -189,8 +189,8 @@ async function arrive(
 
 /**
  * Sends the response, compressed if the client accepts that. Responses to changes are never compressed: some contain a
- * new secret next to text of the request, and the length of both together would reveal it (BREACH). Responses to reads
- * contain no secret, and pages elsewhere cannot use a person's session, whose cookie is `SameSite=Strict`.
+ * new secret together with text from the request, and the compressed length would reveal it (BREACH). Responses to
+ * reads contain no secret, and pages of other sites cannot use a person's session, whose cookie is `SameSite=Strict`.
  */
 async function sendJson(reply: FastifyReply, accepted: string | string[] | undefined, answered: object) {
   const text = JSON.stringify(answered)
@@ -206,10 +206,10 @@ function sendReply(reply: FastifyReply, { status, headers, body }: Reply) {
   return reply.send(whole ? body : Readable.from(body, { objectMode: false }))
 }
 
-/** Reports an error in the console's own form. For an unexpected error it shows only the request id. */
+/** Sends an error in the console's format. For an unexpected error, it contains only the request id. */
 function answerError(parts: AdminParts, error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const failure = toFailure(error, parts)
-  // A dead link in an answer is not a fault of the console; the reason for the refusal is in the log already.
+  // An unreachable link in an answer is not an error of the console; the log already has the reason for the refusal.
   if (failure.status >= 500 && failure.code !== 'picture_refused')
     parts.log.error({ request: request.id, url: request.url.split('?', 1)[0], error }, 'the console failed')
   // The rest of the body is not read: the connection is closed after the response.
@@ -224,7 +224,7 @@ function answerError(parts: AdminParts, error: unknown, request: FastifyRequest,
     .send(JSON.stringify({ error: { code, message, field: param, request_id: request.id, ...refusalFacts(failure) } }))
 }
 
-/** The refusal as data, so that the console can show it in the user's language. */
+/** The refusal as data, from which the console forms the text in the user's language. */
 function refusalFacts({ values: { reason, ...values } }: Failure) {
   return { ...(reason !== undefined && { reason }), ...(Object.keys(values).length > 0 && { values }) }
 }
@@ -255,7 +255,7 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
   }
   if (statusCode === 413) return fail('too_large')
   if (statusCode !== undefined && statusCode < 500) return refuse('invalid', 'unreadable', { message })
-  // A failed read has the database's message; only writes decide whether the storage is at fault.
+  // The error of a failed read contains the database's message. Only writes determine whether the storage is healthy.
   return storage.ledger.healthy() ? fail('internal') : fail('storage_unavailable', {}, { retryAfterMs: 1_000 })
 }
 
@@ -286,13 +286,13 @@ function invalidField({
   if (Array.isArray(allowedValues))
     return refuse('invalid', 'not_allowed', { field, allowed: allowedValues.map(String).join(', ') }, blamed)
   const reason = patternReasons.get(String(pattern)) ?? (typeof limit === 'number' ? limits[keyword] : undefined)
-  // For a pattern with several reasons: all of them need at most these values.
+  // For a pattern with several reasons, which need at most these values.
   if (reason === undefined && typeof pattern === 'string')
     return refuse('invalid', 'not_pattern', { field, pattern }, blamed)
   return refuse('invalid', reason ?? 'malformed', { field, message, limit: Number(limit) } as never, blamed)
 }
 
-/** Converts a query's texts for its schema: whole numbers and booleans. The schema checks everything else. */
+/** Converts the texts of a query by its schema: integers and booleans. The schema validates everything else. */
 function readQuery(query: object, schema: Schema): { readonly [name: string]: unknown } {
   const properties = (schema.properties ?? {}) as { readonly [name: string]: { readonly type?: unknown } }
   return Object.fromEntries(

@@ -15,7 +15,7 @@ export function personOf(request: AdminRequest): SessionUser {
   return found
 }
 
-/** The user whose rows may be seen; undefined for those of all users. */
+/** The user whose rows are visible; undefined if those of all users are. */
 export function ownerOf(request: AdminRequest): string | undefined {
   const { user } = sessionUserOf(request)
   return may(user, 'readers') ? undefined : user.name

@@ -3,19 +3,19 @@ import type { AdminRequest } from './api.ts'
 import { Semaphore } from './semaphore.ts'
 import { isSessionOpen } from './session/sessions.ts'
 
-/** A ping after this many polls, so that proxies do not close the connection. */
+/** After this number of polls a ping is sent, so that proxies do not close the connection. */
 const pingEvery = 15
 const listeners = { all: 50, each: 10 }
 
 /**
- * Rows of the log as they are written, as events. The log is read once a second while a client listens, so that rows of
- * other replicas are included. Ends when the client disconnects, and before the next row when the session ends or the
- * role changes: access was checked only at the beginning.
+ * New rows of the log as events. While a client is connected, the log is read once a second, so that rows of other
+ * replicas are included. Ends when the client disconnects, and before the next row if the session has ended or the role
+ * has changed, because access was checked only at the start.
  */
 export class Tails {
   readonly #semaphore = new Semaphore(listeners)
 
-  /** @throws Failure slow_down if too many clients listen already */
+  /** @throws Failure slow_down if too many clients are connected already */
   follow(request: AdminRequest, match: LogMatch): AsyncIterable<string> {
     this.#semaphore.take(request)
     return this.#events(request, match)

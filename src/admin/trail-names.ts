@@ -5,12 +5,12 @@ import { namesOfKeys } from './key-names.ts'
 
 type TrailNames = {
   readonly key_names: { readonly [id: string]: string }
-  /** The name of a row's target; null if the target is its own name, or has none. */
+  /** The name of a row's target; null if the target is its own name, or has no name. */
   readonly nameOf: (row: TrailRow) => string | null
 }
 
 const keyId = /\bkey_[0-9a-z]{20}\b/g
-/** The maximum rows of one target that are searched for its name: the row that created it has the name. */
+/** The maximum number of a target's rows that are searched for its name, which is in the row that created it. */
 const rowsMost = 20
 
 /** The names for the ids in rows of the audit log. */
@@ -26,14 +26,14 @@ export async function namesOfTrail(request: AdminRequest, rows: readonly TrailRo
   return {
     key_names,
     nameOf({ action, subject }) {
-      // The folder of a file is not shown.
+      // Omits the folder of a file.
       if (action.startsWith('config.')) return basename(subject)
       return key_names[subject] ?? names.get(subject) ?? null
     },
   }
 }
 
-/** Admin tokens and invitations: their names are in the rows that created them. */
+/** Whether a row is about an admin token or an invitation, whose name is in the row that created it. */
 function isCreated({ action }: TrailRow): boolean {
   return action.startsWith('admin_token.') || action.startsWith('invitation.')
 }

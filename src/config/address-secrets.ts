@@ -5,13 +5,16 @@ import type { Span } from './tree.ts'
 const addresses = /(?<=:\/\/)[^\s"'<>`]+/g
 /** A query parameter: its name, and its value up to the next one. References and placeholders do not count. */
 const parameters = /(?<=[?&;])([^\s=&?#"'<>]{1,64})=([^\s&#"'<>]+)/g
-/** A user without a password, as for a proxy or a tracker, is a token. Database URLs do not use these schemes. */
+/**
+ * A user without a password, as in the URL of a proxy or a tracker, is a token. Database URLs do not use these schemes.
+ */
 const tokens = /(?<=\b(?:https?|socks5h?):\/\/)[^\s"'<>`/@:]+(?=@)/gi
 const reference = /^(?:\$\{(?:file:[^}]*|\w+)\}|\{\w*\}?)$/
 
 /**
- * The places of secrets in the addresses of a text: values of queries whose names are those of secrets, and parts of a query or
- * path that look random, as in webhooks; a token before an `@`. In the order of the text. `secrets.ts` finds passwords before an `@`.
+ * The places of secrets in the addresses of a text: values of query parameters with the name of a secret, parts of a
+ * query or path that look random, as in webhooks, and a token before an `@`. In the order of the text. `secrets.ts`
+ * finds passwords before an `@`.
  */
 export function findAddressSecrets(text: string): readonly Span[] {
   const spans: Span[] = []

@@ -63,7 +63,7 @@ import type { Source } from './source.ts'
 import { findNode, type Path, scalarsOf, type Tree } from './tree.ts'
 import { withKeys, withOnlyKey } from './vendor-keys.ts'
 
-/** A file's value with the schema's defaults; parts without findings are valid. */
+/** The value of a file with the schema's defaults; parts without findings are valid. */
 export type Settings = {
   readonly currency: string
   readonly organization?: string
@@ -85,23 +85,23 @@ export type Settings = {
 
 type ByName<T> = { readonly [name: string]: T }
 
-/** The inputs for the parts of a plan. */
+/** The inputs for `buildParts` and `buildPlan`. */
 export type Sketch = {
   readonly settings: unknown
   readonly root: Tree
   readonly source: Source
   readonly pipeline: Pipeline
-  /** Plugins that came with the gateway, in use or not. */
+  /** The gateway's own plugins, in use or not. */
   readonly known: readonly KnownPlugin[]
   readonly report: Report
   readonly operations: OperationsByName
-  /** By model that got its name from a row of a price table: the wildcard that serves it. */
+  /** By model with a name from a row of a price table: the wildcard that serves it. */
   readonly derived: ReadonlyMap<string, string>
 }
 
 export type Parts = Pick<CompiledConfig, 'upstreams' | 'families' | 'models' | 'wildcards'>
 
-/** The upstreams, families and models without findings: enough for plugins to check, whatever else is wrong. */
+/** The upstreams, families and models without findings. Plugins can check these even if other parts have findings. */
 export function buildParts(sketch: Sketch): Parts {
   const upstreams = new Map(
     soundEntries(sketch, 'upstreams').map(([name, own]) => [name, buildUpstream(name, own, sketch)]),
@@ -137,7 +137,7 @@ function withFallbacks(models: readonly Model[], { settings, derived }: Sketch):
   })
 }
 
-/** The models by name; those whose names contain `*` separately. */
+/** The models by name; models with `*` in their names are separate. */
 export function groupModels(all: readonly Model[]): Pick<Parts, 'models' | 'wildcards'> {
   const wildcards = all
     .filter(({ name }) => starsIn(name) > 0)
@@ -184,13 +184,13 @@ export function buildPlan(
   }
 }
 
-/** Plugins in use come before other known ones, and win if two have the same name. */
+/** Plugins in use precede other known ones, and win if two have the same name. */
 function pluginsOf({ pipeline, known }: Sketch): ConfigPlugins {
   const inUse = pipeline.steps.flatMap(({ plugin }) => plugin ?? [])
   return { inUse, known: [...new Set([...inUse, ...known])] }
 }
 
-/** The valid entries of a section. For families only the core keys count; sections are checked one by one. */
+/** The valid entries of a section. For families only the core keys count: plugins' sections are checked separately. */
 function soundEntries<Section extends 'upstreams' | 'families' | 'models'>(
   sketch: Sketch,
   section: Section,
@@ -339,7 +339,7 @@ function buildBudget({ amount, per, resets_on, soft }: BudgetSettings): Budget {
   return { amount: parseMoney(amount) ?? 0, per: period, ...(soft && { soft }) }
 }
 
-/** Empty if nothing is in shadow mode: most limits refuse. */
+/** Empty if no limit is in shadow mode, as in most groups. */
 function shadowOf(own: { readonly shadow: readonly LimitKind[] }): { readonly shadow?: readonly LimitKind[] } {
   return own.shadow.length > 0 ? { shadow: own.shadow } : {}
 }
@@ -380,7 +380,7 @@ function buildUpstream(name: string, own: UpstreamSettings, sketch: Sketch): Ups
   return own.keys === undefined ? withOnlyKey(upstream, own) : withKeys(upstream, own)
 }
 
-/** `checkCredentials` has verified that each is of one kind and complete. */
+/** Each has one kind and is complete: `checkCredentials` has verified it. */
 function buildCredential(name: string, own: UpstreamSettings, sketch: Sketch): readonly Credential[] {
   return credentialEntries(['upstreams', name, 'credential'], own.credential).map(({ path, entry }): Credential => {
     const { header, query, sign, value = '' } = entry
@@ -575,13 +575,13 @@ function buildStep(step: ByName<unknown>, origin: Origin): PipelineStep {
   return { plugin, options, origin }
 }
 
-/** Its body is a list of requests. */
+/** Whether the body of the operation is a list of requests. */
 function isList(traits: OperationTraits | undefined): boolean {
   const requests = traits?.deferred?.batch?.requests
   return requests !== undefined && 'list' in requests
 }
 
-/** One route for each spelling; all call upstreams at the path of the first. */
+/** One route for each spelling; all of them use the first one's path at upstreams. */
 function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch: Sketch): readonly Route[] {
   const [first = '', ...more] = ([] as string[]).concat(own.match)
   const traits = sketch.operations.get(own.operation)

@@ -7,7 +7,7 @@ import { suggest } from './suggest.ts'
 import type { Path, Tree } from './tree.ts'
 import { createValidator } from './validator.ts'
 
-/** Finds a signing plugin by the name that a credential gives; undefined when there is none. May reject. */
+/** Finds the signing plugin that a credential names; undefined if there is none. May reject. */
 export type ResolveSigner = (name: string) => Promise<AnySigner | undefined>
 
 /** One of an upstream's credentials, as written. */
@@ -59,7 +59,7 @@ export async function checkCredentials(settings: unknown, given: Given): Promise
 async function checkEntry({ path, entry }: Placed, given: Given): Promise<void> {
   const { report } = given
   const [kind, ...more] = kinds.filter(key => entry[key] !== undefined)
-  // An unknown key was reported: it may be a misspelling of the missing one.
+  // Another check reports an unknown key, which may be a misspelling of the missing one.
   if (kind === undefined && Object.keys(entry).some(key => !known.has(key))) return
   if (kind === undefined)
     return report.atKey([...path, 'header'], {
@@ -106,7 +106,7 @@ async function checkSigner(path: Path, entry: CredentialEntry, given: Given): Pr
   reportSchemaErrors(errors, root, source, report)
   if (errors.length > 0) return
   try {
-    // The options were checked against the plugin's own schema, which is what their type follows from.
+    // The plugin's own schema has validated the options, and their type follows from it.
     for (const { path: at, model: _, ...problem } of signer.inspectOptions?.(options as never) ?? [])
       report.atValue([...inside, ...at], problem)
   } catch (error) {
@@ -133,7 +133,7 @@ async function resolve(name: string, path: Path, { report, ...given }: Given): P
   return undefined
 }
 
-/** Of two keys for the same setting only one would be read, and it is undefined which. */
+/** If two keys set the same value, only one would be used, and which one is undefined. */
 function checkRepeated(entries: readonly Placed[], query: object, report: Report): void {
   const seen = new Set(Object.keys(query).map(name => `query ${name}`))
   for (const { path, entry } of entries) {
@@ -148,7 +148,7 @@ function checkRepeated(entries: readonly Placed[], query: object, report: Report
   }
 }
 
-/** Reports a real upstream whose credential is empty: `Bearer ` and nothing after it. */
+/** Reports a real upstream whose credential is empty: only `Bearer ` is left of the value. */
 export function noteEmptyCredentials(
   settings: unknown,
   upstreams: ReadonlyMap<string, Upstream>,

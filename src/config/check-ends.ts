@@ -5,13 +5,13 @@ const dayMs = 86_400_000
 const warnedMs = 60 * dayMs
 
 /**
- * Reports models that their vendor ends within 60 days of `now`, or has ended. They are served as long as the vendor
- * serves them.
+ * Reports models that their vendor ends within 60 days of `now`, or has already ended. The gateway serves them for as
+ * long as the vendor does.
  */
 export function noteEnds(models: ReadonlyMap<string, Model>, now: number, report: Report): void {
   for (const model of models.values()) {
     const { name, ends, enabled } = model
-    // End dates of names that only a table has are for the clients that use them: they get a header.
+    // Names that exist only in a table concern the clients that use them, which get the end date in a header.
     if (!ends || !enabled || isDerived(model) || ends.at - now > warnedMs) continue
     const days = Math.ceil((ends.at - now) / dayMs)
     const message =

@@ -3,8 +3,8 @@ import type { Parts, Sketch } from './build.ts'
 import type { Path } from './tree.ts'
 
 /**
- * Finds useless or wrong fallbacks: other plugins would act on its requests than on the admitted ones, or it supports
- * none of its model's operations.
+ * Finds useless and wrong fallbacks: a fallback that supports none of its model's operations, or whose requests would
+ * pass through other plugins than those that admitted the request.
  */
 export function checkFallbacks(parts: Parts, { pipeline: { steps }, settings, report }: Sketch): void {
   const translating = new Set(steps.flatMap(({ plugin }) => (plugin?.accepts ? [plugin.name] : [])))

@@ -6,10 +6,10 @@ import { findNode, type Path, type Tree } from './tree.ts'
 type Step = { readonly name: string; readonly path: Path; readonly plugin: AnyPlugin | undefined }
 
 /**
- * Plugins that models enable by a setting, and that must see what clients send and receive.
+ * Plugins that models enable by a setting, and that must process exactly what clients send and receive.
  *
- * After a guard, a cache would store what the guard removes; a guard before a translator would read a format that the
- * request no longer has. If no model enables them, they do nothing, wherever they are.
+ * After a guard, a cache would store content that the guard removes. A guard before a translator would read a format
+ * that the request no longer has. If no model enables them, they do nothing in any position.
  */
 export function checkFirstPlugins(root: Tree, steps: readonly Step[], report: Report): void {
   checkCache(root, steps, report)
@@ -41,7 +41,7 @@ function checkCache(root: Tree, steps: readonly Step[], report: Report): void {
 function checkTranslation(root: Tree, steps: readonly Step[], report: Report): void {
   const at = steps.findIndex(({ plugin }) => plugin?.accepts)
   const step = steps[at]
-  // A missing plugin for such a model is reported by another check.
+  // Another check reports a missing plugin for such a model.
   if (!step || modelsWith(root, 'accepts').length === 0) return
   const remedy = 'place it directly after auth, attribution, ratelimit and answer-cache'
   const others = steps.slice(0, at).filter(({ plugin }) => plugin && !knowsClients(plugin) && !plugin.keepsAnswers)
@@ -68,7 +68,7 @@ function knowsClients({ limits, gives }: AnyPlugin): boolean {
   )
 }
 
-/** Models with a setting. */
+/** The names of models with a setting. */
 function modelsWith(root: Tree, setting: string): readonly string[] {
   const { node, whole } = findNode(root, ['models'])
   if (!whole || node.kind !== 'map') return []

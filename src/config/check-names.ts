@@ -15,7 +15,7 @@ export type KnownNames = {
   /** Valid schemes of `storage` and of `counters`. */
   readonly storages?: readonly string[]
   readonly counters?: readonly string[]
-  /** Whether the console, if it is served, handles a path. */
+  /** Whether the console, if it is enabled, serves a path. */
   isConsolePath?(this: void, path: string): boolean
 }
 
@@ -23,8 +23,8 @@ export type KnownNames = {
 const byCaller = 'by-caller'
 
 /**
- * Checks names: every family, upstream, operation, API format and local route that is referred to exists, and every
- * model that can be requested has a price. Works on the tree, so that one finding does not hide another.
+ * Checks names: every family, upstream, operation, API format and local route in use exists, and every model that can
+ * be requested has a price. Works on the tree, so that one finding does not hide another.
  */
 export function checkNames(root: Tree, known: KnownNames, report: Report): void {
   const families = entriesOf(root, ['families']).map(entry => entry.key)
@@ -64,7 +64,7 @@ function checkSimulators(root: Tree, known: readonly string[], report: Report): 
   }
 }
 
-/** Of an address only the scheme is shown: the rest may contain a password. */
+/** Shows only the scheme of an address, because the rest may contain a password. */
 function checkKind(root: Tree, key: 'storage' | 'counters', known: readonly string[], report: Report): void {
   const kind = textAt(root, [key])?.split(':', 1)[0]
   if (kind === undefined || known.includes(kind) || report.broken([key])) return
@@ -114,7 +114,7 @@ function checkUpstreams(root: Tree, model: string, known: readonly string[], rep
   }
 }
 
-/** Fallbacks are other models. One with `*` has no name for an upstream. */
+/** Fallbacks are other models, without `*`: such a name is not one that an upstream can receive. */
 function checkFallbackNames(root: Tree, model: string, known: readonly string[], report: Report): void {
   const path = ['models', model, 'fallbacks']
   const others = known.filter(name => name !== model && starsIn(name) === 0)
@@ -136,7 +136,7 @@ function checkPrice(root: Tree, model: string, { operations }: KnownNames, repor
   }
   const enabled = findNode(root, [...path, 'enabled'])
   const hidden = enabled.whole && enabled.node.kind === 'scalar' && enabled.node.value === false
-  // Without a price it serves only names that a table has a price for.
+  // A wildcard without a price serves only names with a price in a table.
   if (has('prices') || has('price') || hidden || starsIn(model) > 0) return
   const family = textAt(root, [...path, 'family'])
   const served = family === undefined ? [] : entriesOf(root, ['families', family, 'forward']).map(entry => entry.key)
@@ -239,7 +239,7 @@ function checkGroups(root: Tree, report: Report): void {
   report.atKey(['groups'], { code: 'group_default_missing', message, severity: 'note' })
 }
 
-/** Without this check, a misspelt name would show only as refusals of clients. */
+/** Without this check, a misspelled name would only cause refusals of clients. */
 function checkGroupModels(root: Tree, path: Path, known: readonly string[], report: Report): void {
   for (const i of positionsOf(root, path)) {
     const pattern = textAt(root, [...path, i])

@@ -22,8 +22,9 @@ type Pattern = {
 
 /**
  * Checks that every route is reachable. Literal paths win over patterns, and patterns are tried in the order written.
- * So a route is rejected if an earlier one matches all its requests, if it is ambiguous which of the two was meant, or
- * if the console handles them. Routes of different API formats may share a path: the client's format decides.
+ * So a route is rejected if an earlier one matches all its requests, if it is unclear which of two routes should match,
+ * or if the console handles its requests. Routes of different API formats may share a path, because the client's format
+ * decides.
  */
 export function checkRoutes(
   root: Tree,
@@ -76,7 +77,7 @@ function areApart(one: string, other: string): boolean {
   return one !== other && one !== 'by-caller' && other !== 'by-caller'
 }
 
-/** The finding for a route at a path of the console: the console gets requests first. */
+/** The finding for a route at a path of the console, because the console gets such requests first. */
 function shadowOf({ text, match }: Spelling, isConsolePath: (path: string) => boolean): Complaint | undefined {
   if (!isConsolePath(match.path.replaceAll(/\{\w+\}/g, 'x'))) return undefined
   return {
@@ -130,7 +131,7 @@ function toPattern(path: string, name: typeof any | typeof segment): Pattern {
   return { steps, head: pieces[0] ?? '', tail: pieces.at(-1) ?? '' }
 }
 
-/** False if two paths begin or end differently, as most do: a cheap test. */
+/** A cheap test, which is false if two paths begin or end differently, as most do. */
 function mayMeet(a: Pattern, b: Pattern): boolean {
   const heads = a.head.startsWith(b.head) || b.head.startsWith(a.head)
   return heads && (a.tail.endsWith(b.tail) || b.tail.endsWith(a.tail))
@@ -141,7 +142,7 @@ function clashOf({ steps: above }: Pattern, { steps: below }: Pattern) {
   const belowCovers = covers(below, above)
   if (aboveCovers && belowCovers)
     return { code: 'route_duplicate', words: 'matches the same requests as', remedy: 'keep one of the two' }
-  // A literal path wins, whatever the order.
+  // A literal path wins in any order.
   if (belowCovers || below.every(step => typeof step === 'string')) return undefined
   if (aboveCovers) return { code: 'route_hidden', words: 'is never reached after', remedy: 'move it above that one' }
   if (!meet(above, below)) return undefined
@@ -183,7 +184,7 @@ function meet(a: Pattern['steps'], b: Pattern['steps']): boolean {
     // A character other than a slash matches both names.
     else if ((typeof x === 'string' && !takes(y, x)) || (typeof y === 'string' && !takes(x, y))) found = false
     else {
-      // The current character goes to both; each name may then end or continue.
+      // Both steps consume the current character; each name may then end or continue.
       const nextA = typeof x === 'string' ? [i + 1] : [i, i + 1]
       const nextB = typeof y === 'string' ? [j + 1] : [j, j + 1]
       found = nextA.some(m => nextB.some(n => (m !== i || n !== j) && from(m, n)))

@@ -8,7 +8,7 @@ import { mayServe, serves } from '../domain/index.ts'
 type ByName<T> = { readonly [name: string]: T }
 type Given = { readonly upstreams?: ByName<UpstreamSettings>; readonly models?: ByName<ModelSettings> }
 
-/** Settings that need a credential that can be refused. */
+/** Settings that only apply to a credential that the upstream can refuse. */
 const keysOnly = ['outcomes', 'on_unknown', 'probe'] as const
 
 /** Checks that an upstream's keys are sent, differ, have a weight, and serve existing models. */
@@ -26,7 +26,7 @@ export function checkVendorKeys(settings: unknown, report: Report): void {
   }
 }
 
-/** `{key}` is used where keys are, and nowhere else. */
+/** Checks that `{key}` is in the credential of an upstream with keys, and nowhere else. */
 function checkMark(path: Path, own: UpstreamSettings, report: Report): void {
   const entries = credentialEntries([...path, 'credential'], own.credential)
   const marked = entries.filter(({ entry }) => JSON.stringify([entry.value, entry.with]).includes(keyMark))

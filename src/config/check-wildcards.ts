@@ -37,8 +37,8 @@ export function checkWildcards({ models, wildcards = [] }: Parts, report: Report
 }
 
 /**
- * `vendor-*` and `*-mini`: for names that match both, the longer text before the star decides, possibly against the
- * intent.
+ * Reports wildcards such as `vendor-*` and `*-mini`: for names that match both, the longer text before the star
+ * decides, which may not be intended.
  */
 function checkOverlap(one: Model, other: Model, all: readonly Model[], report: Report): void {
   const [first, second] = [parseWildcard(one.name), parseWildcard(other.name)]
@@ -57,7 +57,7 @@ function checkOverlap(one: Model, other: Model, all: readonly Model[], report: R
   })
 }
 
-/** Names that tables gave to wildcards are not offered if their family cannot charge their prices; a note lists them. */
+/** Names from tables are not offered if their family cannot charge their prices; a note lists them. */
 export function withoutUncharged(parts: Parts, uncharged: ReadonlySet<string>, report: Report): Parts {
   if (uncharged.size === 0) return parts
   const { models, wildcards = [] } = parts

@@ -35,7 +35,7 @@ export function compareSettings(before: Settings, after: Settings): string[] {
   return [...prices, ...added, ...removed, ...others]
 }
 
-/** A value that is secret in one of two files is not shown of the other either. */
+/** If a value is secret in one of the two files, the value of the other file is redacted too. */
 function describeChange(was: string | undefined, is: string | undefined): string {
   if (was !== undefined && is !== undefined && (was === cover || is === cover)) return 'changed'
   return `${describeValue(was)} → ${describeValue(is)}`
@@ -59,7 +59,7 @@ function modelsIn(settings: Settings): ReadonlySet<string> {
   return new Set(Object.keys(settings).flatMap(path => modelOf(path)?.name ?? []))
 }
 
-/** Models with a price: the others are free. */
+/** Models with a price; all others are free. */
 function pricedIn(settings: Settings): ReadonlySet<string> {
   const models = Object.keys(settings).map(modelOf)
   return new Set(models.flatMap(model => (model && labelOf(model.rest) !== undefined ? model.name : [])))

@@ -17,7 +17,8 @@ export async function compileSchemas(plugins: readonly AnyPlugin[], signers: rea
   for (const [digest, schema] of byDigest) ajv.addSchema(schema, digest)
   const code = standalone.default(ajv, Object.fromEntries([...byDigest.keys()].map(digest => [digest, digest])))
   await mkdir(dirname(compiledFile), { recursive: true })
-  // All at the top level, where the compile cache of Node keeps it: `createValidator` sets `exports.formats`.
+  // All functions are at the top level, where Node's compile cache keeps them. `createValidator` sets
+  // `exports.formats`.
   const proxies = Object.keys(formats).map(
     name => `${JSON.stringify(name)}: text => exports.formats[${JSON.stringify(name)}](text)`,
   )

@@ -14,14 +14,14 @@ export function secretChanges(before: CompiledConfig, after: CompiledConfig): st
   return [...credentialChanges(before, after), ...secretFileChanges(before, after)]
 }
 
-/** A secret may be anywhere: the rest of the file does not always show its purpose. */
+/** A secret may be anywhere in the file, and its position does not always show its purpose. */
 function secretFileChanges({ secretFiles: before }: CompiledConfig, { secretFiles: after }: CompiledConfig): string[] {
   return [...after].flatMap(([path, mark]) =>
     (before.get(path) ?? mark) === mark ? [] : `secret file ${path}: changed`,
   )
 }
 
-/** Their values are redacted, so changes would be invisible. */
+/** Compared separately, because settings show their values redacted, so that changes would be invisible. */
 function credentialChanges(before: CompiledConfig, after: CompiledConfig): string[] {
   const lines: string[] = []
   for (const { name, credential, headers, query, keys = [] } of after.upstreams.values()) {

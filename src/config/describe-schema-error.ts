@@ -15,7 +15,9 @@ const kinds: { readonly [type: string]: string } = {
   null: 'nothing',
 }
 
-/** A schema error in words: what was found, and what would be right. `source` is the value as it is written. */
+/**
+ * Describes a schema error: the value that was found, and the values that are valid. `source` is the value as written.
+ */
 export function describeSchemaError(schemaError: SchemaError, node: Tree, source: string): Complaint {
   const { keyword, params, schema } = schemaError
   const found = describeFound(node, source)
@@ -108,7 +110,7 @@ export function describeSchemaError(schemaError: SchemaError, node: Tree, source
   }
 }
 
-/** A key that the schema of names does not admit. */
+/** Describes a key that the schema for names does not allow. */
 export function describeName(schemaError: SchemaError): Complaint {
   const name = schemaError.key ?? ''
   if (schemaError.keyword === 'format') {
@@ -170,7 +172,7 @@ function describeFound(node: Tree, source: string): string {
   return `the ${typeof node.value === 'number' ? 'number ' : 'value '}${clip(source)}`
 }
 
-/** Of a list with too few entries or too many; an empty one is said to be that. */
+/** Describes a list with too few or too many entries. An empty list is called empty. */
 function lengthOf(list: Tree): string {
   const limit = list.kind === 'list' ? list.elements.length : 0
   return limit === 0 ? '' : ` of ${counted({ limit }, 'entry')}`

@@ -5,8 +5,8 @@ const widthMax = 140
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]/
 
 /**
- * The line that a span begins on and, under it, a caret at its first column and a tilde under each of the others.
- * Empty for a line with nothing on it. Characters inside `hidden` are shown as `*`. A long line is cut to the part around the caret.
+ * The first line of a span and, under it, a caret at the span's first column and tildes under its other columns. Empty
+ * for a blank line. Characters inside `hidden` are shown as `*`. A long line is cut to the part around the caret.
  */
 export function drawCaret(source: Source, span: Span, hidden: readonly Span[]): string {
   const { start, end } = source.lineSpanAt(span.start)

@@ -1,2 +1,2 @@
-/** What `${NAME}` is looked up in: `process.env`, or a test's own. */
+/** The variables for `${NAME}`: `process.env`, or the variables of a test. */
 export type Environment = { readonly [name: string]: string | undefined }

@@ -13,13 +13,13 @@ import { createValidator, schemaAt, type SchemaError, type Validate } from './va
 type FileValidator = { readonly validate: Validate; readonly schema: SchemaData }
 
 /**
- * Compiles the schema of a file: the core's own and those of its plugins. A plugin whose schema is invalid is reported;
- * its options and sections are then accepted as they are.
+ * Compiles the schema of a file from the core's schema and those of its plugins. A plugin with an invalid schema is
+ * reported; its options and sections are then accepted without validation.
  */
 export function createFileValidator({ steps, plugins, unopened }: Pipeline, report: Report): FileValidator {
   const sound = new Map(plugins)
   const failed: string[] = []
-  // By name: a pipeline may name a plugin twice, which is reported elsewhere.
+  // By name, because a pipeline may name a plugin twice; another check reports that.
   const ofOptions = new Map<string, Part>()
   const ofFamilies = new Map<string, Part>()
   for (const { name, path, plugin } of steps) {
@@ -50,7 +50,7 @@ export function createFileValidator({ steps, plugins, unopened }: Pipeline, repo
   return { validate, schema }
 }
 
-/** The validator of one member of a step or a family: what a plugin defines there. */
+/** The validator for one member of a step or a family, which a plugin defines. */
 type Part = {
   readonly name: string
   readonly validate: Validate
@@ -63,7 +63,7 @@ function compilePart(name: string, schema: SchemaData, holder: string): Part {
   return { name, validate: createValidator(schema), schemaPath, byDefault: schema['default'] }
 }
 
-/** The schema errors of a step or a family in what plugins define, members that none defines included. */
+/** The schema errors of a step or a family in the members of plugins, including members that no plugin defines. */
 function validateParts(
   holder: unknown,
   path: readonly string[],
@@ -100,7 +100,7 @@ function validateParts(
   return errors
 }
 
-/** `accepts` of a model is enough: what translates gets a section in its family, with the defaults. */
+/** `accepts` of a model is enough: its family gets a section of the translating plugin with the defaults. */
 function addTranslation(families: Mapping, models: Mapping, plugins: PluginsByStep): void {
   for (const { name, accepts } of plugins.values()) {
     if (!accepts) continue

@@ -10,25 +10,27 @@ import { mapScalars, type ScalarTree, type Span, type Tree } from './tree.ts'
 
 export type FilledTree = {
   readonly root: Tree
-  /** What references in secret scalars were filled with. */
+  /** The values that replaced references in secret scalars. */
   readonly unfilled: readonly string[]
   readonly secretFiles: SecretFiles
-  /** Names of variables in it. */
+  /** The names of the variables in the tree. */
   readonly variables: ReadonlySet<string>
 }
 
 export type FillOptions = {
-  /** Set where the author of the text did not set the variables: only these may be named. */
+  /** True if the author of the text may not know the values of variables: values from variables count as secret. */
   readonly variablesAreSecret?: boolean | undefined
-  /** The files of secrets that the gateway has in use. */
+  /** The secret files that the gateway uses. */
   readonly inUse?: SecretFiles | undefined
-  /** All that may be named; absent for anything. */
+  /** The only secret files and variables that references may name; absent if all are allowed. */
   readonly nameable?: Nameable | undefined
-  /** Values for vendors, receivers and issuers may be missing: a placeholder that is never sent replaces them. */
+  /**
+   * True if values for vendors, receivers and issuers may be missing: a placeholder that is never sent replaces them.
+   */
   readonly booksOnly?: boolean | undefined
 }
 
-/** Fills every reference of the tree, reading the files it names, and marks the scalars that are secret. */
+/** Fills all references of the tree, reads the files in them, and marks secret scalars. */
 export async function fillTree(
   root: Tree,
   source: Source,
@@ -68,7 +70,9 @@ export async function fillTree(
   return { root: filled, unfilled, secretFiles: files, variables }
 }
 
-/** The reference itself if it is in the text as written, else (escapes, folded lines) the scalar. */
+/**
+ * The span of the reference if the text contains it literally; otherwise (escapes, folded lines) that of the scalar.
+ */
 function spanOfReference(scalar: ScalarTree, reference: string, text: string): Span {
   const start = text.slice(scalar.span.start, scalar.span.end).indexOf(reference)
   if (start === -1) return scalar.span

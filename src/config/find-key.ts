@@ -3,14 +3,14 @@ import { findNear } from './suggest.ts'
 
 export type FoundKey =
   | { readonly ok: true; readonly facts: KeyFacts }
-  /** `near`: whole paths of similar names; empty if there are none. */
+  /** `near`: complete paths of similar names; empty if there are none. */
   | { readonly ok: false; readonly near: readonly string[] }
 
 const nearMax = 12
 
 /**
- * The key that a person names: by its path with or without the names in it (`models.prices`, `models.gpt-4.prices`), by a
- * plugin's section (`image-tier-billing.tier_from`), or by its own name where only one key is called so.
+ * Finds a key by its path, with or without the names in it (`models.prices`, `models.gpt-4.prices`), by a plugin's
+ * section (`image-tier-billing.tier_from`), or by its own name if only one key has this name.
  */
 export function findKey(wanted: string, keys: readonly KeyFacts[]): FoundKey {
   const steps = stepsOf(wanted)
@@ -27,7 +27,7 @@ export function findKey(wanted: string, keys: readonly KeyFacts[]): FoundKey {
   return named ? { ok: true, facts: named } : { ok: false, near }
 }
 
-/** A plugin may have options too; its name alone means its section of a family. */
+/** True for a plugin's section of a family. A plugin may have options too; its name alone means the section. */
 function isSection({ path }: KeyFacts): boolean {
   return /^families\.NAME\.[^.]+$/.test(path)
 }
@@ -39,7 +39,7 @@ function stepsOf(path: string): readonly string[] {
     .filter(step => step !== '')
 }
 
-/** Free names may be left out or, with `named`, be any name; indexes of lists are ignored. */
+/** Free names may be missing or, with `named`, be any name; list indexes are ignored. */
 function fits(path: readonly string[], wanted: readonly string[], named: boolean): boolean {
   const [step, ...rest] = path
   const [want, ...more] = wanted
@@ -60,7 +60,7 @@ function withoutNames(path: string): string {
     .join('.')
 }
 
-/** Keys with a similar name: those at the same place, else all of that name. */
+/** Keys with a similar name at the same place; otherwise all keys with a similar name. */
 function nearest(steps: readonly string[], keys: readonly KeyFacts[]): readonly string[] {
   const known = [...new Set(keys.map(({ path }) => withoutNames(path)))]
   const above = steps.slice(0, -1).join('.')

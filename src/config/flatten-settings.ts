@@ -15,9 +15,9 @@ type SecretPlaces = Pick<Secrets, 'values' | 'places'>
 type Named = { readonly [name: string]: unknown }
 
 /**
- * All settings, with defaults, by the paths of the file, secrets redacted: `server.body_max → 32MiB`.
- * Values that may be written in several ways are shown in one: sizes, durations, money. Routes and steps are there by what they
- * match and call, so that adding one moves none of the others. In the order of the schema.
+ * All settings, including defaults, by their paths in the file, with secrets redacted: `server.body_max → 32MiB`.
+ * Values with several spellings have one: sizes, durations, money. The keys of routes and steps are their match and
+ * their plugin, so that an added one does not move the others. In the order of the schema.
  */
 export function flattenSettings(
   settings: Settings,
@@ -82,7 +82,7 @@ function describeUpstreams(own: ModelSettings): string {
     .join(', ')
 }
 
-/** The members of a mapping with their schemas, in the order of the schema; names that are not settings come last. */
+/** The members of a mapping with their schemas, in the order of the schema; names of entries follow at the end. */
 function entriesOf(value: Named, schema: SchemaData): readonly (readonly [string, SchemaData, unknown])[] {
   const properties = (schema['properties'] ?? {}) as Named
   const names = (schema['propertyNames'] ?? {}) as SchemaData
@@ -104,7 +104,7 @@ function elementSchema({ items, additionalItems }: SchemaData, i: number): Schem
   return typeof own === 'object' && own !== null ? (own as SchemaData) : {}
 }
 
-/** Names whose order has no meaning. */
+/** Names whose order does not matter. */
 function isUnordered([top, , part]: Path): boolean {
   return top === 'families' && (part === 'streams' || part === 'forward')
 }
@@ -119,7 +119,7 @@ function listed(texts: readonly string[], path: Path, secrets: SecretPlaces): st
   return (isUnordered(path) ? shown.toSorted() : shown).join(', ')
 }
 
-/** One way to write what may be written in several. */
+/** The one spelling for values with several. */
 const writers: { readonly [format in FormatName]?: (text: string) => string } = {
   money: text => formatMoney(parseMoney(text) ?? Number.NaN),
   duration: writeDuration,
@@ -145,7 +145,7 @@ function writeDuration(text: string): string {
   return ms === 0 ? '0s' : withUnit(ms ?? Number.NaN, times)
 }
 
-/** In the largest unit of which it is a whole number. */
+/** Uses the largest unit that gives an integer. */
 function withUnit(value: number, units: { readonly [unit: string]: number }): string {
   const [unit = '', worth = 1] = Object.entries(units).find(([, worth]) => value % worth === 0) ?? []
   return `${value / worth}${unit}`

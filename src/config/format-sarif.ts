@@ -5,7 +5,7 @@ import type { LintFinding } from './finding.ts'
 /** The description of a kind of finding. */
 export type SarifRule = { readonly id: string; readonly description: string; readonly remedy: string }
 
-/** Findings as a SARIF 2.1.0 log (OASIS), as code scanning reads it; columns count UTF-16 units. */
+/** Findings as a SARIF 2.1.0 log (OASIS) for code scanning; columns count UTF-16 units. */
 export function formatSarif(
   findings: readonly LintFinding[],
   { version, rules = [] }: { readonly version: string; readonly rules?: readonly SarifRule[] },
@@ -39,7 +39,7 @@ export function formatSarif(
   return JSON.stringify({ $schema: schema, version: '2.1.0', runs: [run] }, null, 2)
 }
 
-/** A relative path stays one: it is from the root of a checkout. */
+/** A relative path stays relative: it starts at the root of a checkout. */
 function uriOf(file: string): string {
   if (isAbsolute(file)) return pathToFileURL(file).href
   return file.replaceAll('\\', '/').split('/').map(encodeURIComponent).join('/')

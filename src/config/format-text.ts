@@ -10,9 +10,9 @@ export type Formatted =
   | { readonly ok: false; readonly diagnostics: readonly PlacedDiagnostic[] }
 
 /**
- * The text in its canonical layout: two blanks a level, one blank around what is in braces, one empty line at most.
- * Comments, quotes, the order of everything and the lines it is broken into stay. Formatting twice changes nothing more.
- * @throws Error when the layout would change what the text says; that would be a diagnostic of ours
+ * The text in its canonical layout: two blanks for each level, one blank inside braces, at most one empty line.
+ * Comments, quotes, order and line breaks stay. Formatting is idempotent.
+ * @throws Error if the layout would change the meaning of the text, which is a bug in this code
  */
 export function formatText(given: string): Formatted {
   const text = given.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
@@ -30,7 +30,7 @@ export function formatText(given: string): Formatted {
   return { ok: true, text: formatted }
 }
 
-/** Keys in their order too: patterns of routes are tried as written. */
+/** Includes the order of keys, because patterns of routes are tried in the order written. */
 function entriesIn(tree: Tree): unknown {
   if (tree.kind === 'list') return tree.elements.map(entriesIn)
   return tree.kind === 'map' ? tree.entries.map(({ key, value }) => [key, entriesIn(value)]) : toValue(tree)
@@ -50,7 +50,7 @@ function layOut(text: string, root: Tree): string {
   const written: string[] = []
   let depth = 0
   let shift = 0
-  /** The old column of each level that is open, and its new one. */
+  /** The old and the new column of each open level. */
   let levels: ReadonlyMap<number, number> = new Map([[0, 0]])
   for (const [i, line] of lines.entries()) {
     const [first] = line
@@ -86,8 +86,8 @@ function linesOf(tokens: readonly Token[]): readonly Line[] {
 }
 
 /**
- * A comment on a line of its own stays at its level: that of the comment at the end of the line above, else a level that is
- * open, else whatever comes below it.
+ * A comment on its own line stays at its level: that of the comment at the end of the line above, otherwise an open
+ * level, otherwise that of the next content below.
  */
 function columnOfComment(
   lines: readonly Line[],
@@ -105,7 +105,7 @@ function columnOfComment(
   return levels.get(old) ?? next ?? [...levels.values()].at(-1) ?? 0
 }
 
-/** True where the comments above, in one column, begin at the end of a line. */
+/** True if the comments above in the same column begin at the end of a line of content. */
 function continues(lines: readonly Line[], index: number, columns: Columns): boolean {
   const old = columns.of(lines[index]?.[0]?.at ?? 0)
   for (let i = index - 1; i >= 0; i--) {
@@ -148,7 +148,7 @@ function columnAtEnd(written: string): number {
   return written.length - written.lastIndexOf('\n') - 1
 }
 
-/** The further lines of a text that is written over several move with its first; empty ones stay empty. */
+/** The other lines of a text on several lines move with the first; empty lines stay empty. */
 function shiftFurtherLines(written: string, shift: number): string {
   return written.replaceAll(
     /\n( *)(?=\S)/g,

@@ -10,23 +10,23 @@ import {
   parseProxy,
 } from '../util/index.ts'
 
-/** A kind of text that the schema names by `format`: its pattern, further conditions, and an example of a right value. */
+/** A kind of text for `format` in the schema: its pattern, more conditions, and an example of a valid value. */
 export type Format = {
-  /** How it is written. Editors, which know nothing of our formats, are given the pattern of it. */
+  /** The pattern of a value. Editors, which do not support our formats, get it in the schema. */
   readonly shape: RegExp
-  /** A word that is taken instead. */
+  /** A word that is valid too. */
   readonly word?: string
-  /** What a pattern cannot check. */
+  /** A condition that a pattern cannot express. */
   readonly also?: (text: string) => boolean
-  /** Follows "found 'x', which is not …". */
+  /** Completes "found 'x', which is not …". */
   readonly name: string
   readonly remedy: string
 }
 
 const addressText = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/
-/** A query is for variants of sessions: `?intent=transcription`. */
+/** A query selects a variant of a session: `?intent=transcription`. */
 const matchText = /^(GET|POST|PUT|PATCH|DELETE) (\/[^\s?#]*(?:\?[a-z_]+=[\w-]+)?)$/
-/** A last `*` follows at least one character: all headers are never meant. */
+/** A final `*` follows at least one character, because a pattern never means all headers. */
 const headerPatternText = /^[A-Za-z0-9][A-Za-z0-9-]*\*?$/
 const spellingText = /^(?:(?:GET|POST|PUT|PATCH|DELETE) )?\/[^\s?#]*(?:\?[a-z_]+=[\w-]+)?$/
 
@@ -202,7 +202,7 @@ export const formats = {
   origin: {
     shape: /^https?:\/\/[^\s/?#@]+$/,
     word: '*',
-    // As a browser writes it: no path, no default port, lower case.
+    // As browsers write it: no path, no default port, lower case.
     also: text => URL.canParse(text) && new URL(text).origin === text,
     name: 'the origin of a web page',
     remedy: 'write scheme and host as browsers send them: https://app.example, http://localhost:3000; or "*" for any',
@@ -238,19 +238,19 @@ export const formats = {
   },
 } as const satisfies { readonly [name: string]: Format }
 
-/** Whether a text is of a kind. */
+/** Whether a text has a format. */
 export function isOf({ shape, word, also }: Format, text: string): boolean {
   return text === word || (shape.test(text) && (also === undefined || also(text)))
 }
 
-/** The pattern that editors are given. */
+/** The pattern for editors. */
 export function patternOf({ shape, word }: Format): string {
   return word === undefined ? shape.source : `${shape.source}|^${word.replaceAll('*', String.raw`\*`)}$`
 }
 
 export type FormatName = keyof typeof formats
 
-/** Reads `host:port` or `[ipv6]:port`; undefined when it is neither. */
+/** Parses `host:port` or `[ipv6]:port`; undefined for other texts. */
 export function parseAddress(text: string): { readonly host: string; readonly port: number } | undefined {
   const match = addressText.exec(text)
   const port = Number(match?.[3])
@@ -260,7 +260,7 @@ export function parseAddress(text: string): { readonly host: string; readonly po
 
 const parameter = /\{([a-z][a-z0-9_]*)\}/g
 
-/** Reads `POST /v1/models/{model}:generate`; undefined when the method, the path or a `{name}` in it is not usable. */
+/** Parses `POST /v1/models/{model}:generate`; undefined if the method, the path or a `{name}` is invalid. */
 export function parseMatch(text: string): { readonly method: string; readonly path: string } | undefined {
   const match = matchText.exec(text)
   if (!match) return undefined
@@ -270,12 +270,12 @@ export function parseMatch(text: string): { readonly method: string; readonly pa
   return { method: match[1] as string, path }
 }
 
-/** Reads a further spelling of a route: as `parseMatch`, or a path alone, whose method is then `method`. */
+/** Parses another spelling of a route: as `parseMatch`, or a path alone, which has the method `method`. */
 export function parseSpelling(text: string, method: string): ReturnType<typeof parseMatch> {
   return parseMatch(text.startsWith('/') ? `${method} ${text}` : text)
 }
 
-/** The names in the braces of a path, in its order. */
+/** The names in the braces of a path, in order. */
 export function namesIn(path: string): readonly string[] {
   return [...path.matchAll(parameter)].map(found => found[1] as string)
 }

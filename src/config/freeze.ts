@@ -1,4 +1,7 @@
-/** Freezes a value and all that it holds. Maps and sets cannot be frozen; what they hold is, and their types are read-only. `except` is left as it is. */
+/**
+ * Freezes a value and everything in it. Maps and sets cannot be frozen: their contents are, and their types are
+ * read-only. `except` is not frozen.
+ */
 export function deepFreeze<T>(value: T, except?: object): T {
   if (typeof value !== 'object' || value === null || value === except || Object.isFrozen(value)) return value
   Object.freeze(value)

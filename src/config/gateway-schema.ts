@@ -14,18 +14,18 @@ export function optionsSchema({ options }: AnyPlugin): Schema {
   return options ?? nothing
 }
 
-/** The plugins of a pipeline, by the name that the pipeline calls them. */
+/** The plugins of a pipeline, by their names in it. */
 export type PluginsByStep = ReadonlyMap<string, AnyPlugin>
 
 /**
- * The strict schema of a file whose references are filled in: the core's own, with the options and the sections of
- * these plugins. Steps and sections named in `unopened` may hold anything.
+ * The strict schema of a file with filled references: the core's schema with the options and sections of these plugins.
+ * Steps and sections in `unopened` may contain anything.
  */
 export function composeSchema(plugins: PluginsByStep, unopened: readonly string[] = []): SchemaData {
   return compose(pipelineStep(plugins, unopened), familySchema(plugins, unopened))
 }
 
-/** The schema of everything that no plugin defines: options of steps and sections of families may hold anything. */
+/** The schema of everything outside plugins: options of steps and sections of families may contain anything. */
 export const coreSchema = compose(pipelineStep(new Map(), [], true), { ...parts.family, additionalProperties: true })
 
 /** The schemas of a plugin, and the places in `composeSchema` where they are used. */
@@ -126,8 +126,8 @@ function familySchema(plugins: PluginsByStep, unopened: readonly string[]): Sche
 }
 
 /**
- * The schema of `gateway.yaml` (JSON Schema draft-07) for editors: every key described, and `${…}` admitted wherever a
- * value may be, since an editor sees the file before references are filled in.
+ * The schema of `gateway.yaml` (JSON Schema draft-07) for editors. It describes every key, and allows `${…}` for every
+ * value, because an editor reads the file before references are filled in.
  */
 export function gatewaySchema(plugins: readonly AnyPlugin[], signers: readonly AnySigner[] = []): SchemaData {
   const composed = composeSchema(new Map(plugins.map(plugin => [plugin.name, plugin])))
@@ -153,7 +153,7 @@ function requiredOfWhole({ required }: SchemaData): SchemaData {
   return { required: ['version'], if: { not: { anyOf: apart } }, ['then' as const]: { required } }
 }
 
-/** The schema with another one for its upstreams. */
+/** The schema with changed upstreams. */
 export function withUpstream(schema: SchemaData, change: (upstream: SchemaData) => SchemaData): SchemaData {
   const properties = schema['properties'] as { readonly upstreams: SchemaData }
   const { upstreams } = properties
@@ -161,7 +161,7 @@ export function withUpstream(schema: SchemaData, change: (upstream: SchemaData) 
   return { ...schema, properties: { ...properties, upstreams: { ...upstreams, additionalProperties: own } } }
 }
 
-/** The keys under `with` follow from the value of `sign`. */
+/** Derives the keys under `with` from the value of `sign`. */
 function withSigners(upstream: SchemaData, signers: readonly AnySigner[]): SchemaData {
   if (signers.length === 0) return upstream
   const properties = upstream['properties'] as { readonly credential: SchemaData }
@@ -192,7 +192,7 @@ const schemaKeywords = [
 const listKeywords = ['allOf', 'anyOf', 'oneOf', 'items']
 const mapKeywords = ['properties', 'patternProperties', 'definitions']
 
-/** `about` is the description of the nearest key above, which a key without one of its own is given. */
+/** `about` is the description of the nearest parent with one. A key without a description gets it. */
 function forEditors(schema: unknown, about?: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema
   const changed = admitReference(schema as SchemaData)

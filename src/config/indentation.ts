@@ -1,13 +1,13 @@
 import type { Span } from './tree.ts'
 
-/** The parser's message for a line whose value is followed by deeper lines, which it reads as part of that value. */
+/** The parser's error for a line with a value before deeper lines, which the parser reads as part of the value. */
 export function isIndentation(code: string): boolean {
   return code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'MULTILINE_IMPLICIT_KEY'
 }
 
 /**
- * The line that is indented too far: the parser points at the one above it, which has its value already. Undefined where the line
- * below is no deeper.
+ * The line with too much indentation: the parser points at the line above it, which already has a value. Undefined if
+ * the line below is not deeper.
  */
 export function deeperLine(
   text: string,
@@ -23,7 +23,7 @@ export function deeperLine(
   }
 }
 
-/** For a name that begins in another column than those before it in its mapping. */
+/** For a name that begins in another column than the earlier names of its mapping. */
 export function unevenRemedy(text: string, lineStart: number): string {
   const here = lineAt(text, lineStart)
   let first: Line | undefined

@@ -57,32 +57,37 @@ export { showConfig, type ShownConfig } from './show.ts'
 export type { TracedValue } from './trace-values.ts'
 
 export type LoadRequest = {
-  /** Path of the file; also what findings and origins call it. */
+  /** Path of the file; findings and origins use it as the name. */
   readonly file: string
-  /** Its content, when it is not to be read from `file`. */
+  /** The content, if `file` must not be read. */
   readonly text?: string
   readonly env: Environment
-  /** The texts of the files that it names, by absolute path, when they are not to be read again. */
+  /** The texts of the files that it names, by absolute path, if these must not be read again. */
   readonly parts?: PartTexts
-  /** The only files that it may name, by absolute path; absent for any. For a text whose author may not read all of them. */
+  /** The only files that it may name, by absolute path, for an author who may not read all of them; absent for any. */
   readonly readable?: ReadonlySet<string>
-  /** True for a text whose author may not know the values of variables: findings do not show them. */
+  /** True if the author of the text may not know the values of variables: findings do not show them. */
   readonly variablesAreSecret?: boolean
-  /** The only secret files and variables that it may name; absent for any. For a text whose author may not read all of them. */
+  /**
+   * The only secret files and variables that it may name, for an author who may not read all of them; absent for any.
+   */
   readonly nameable?: Nameable
-  /** What a running gateway has in use: a file of a secret that is empty now is not taken for its new content. */
+  /** The plan of a running gateway: a secret file that is empty now does not replace its earlier content. */
   readonly inUse?: CompiledConfig
-  /** True for who works on the storage alone: secrets for vendors, receivers and issuers may be missing. No plan to serve by. */
+  /**
+   * True for commands that use only the storage: secrets for vendors, receivers and issuers may be missing. The plan
+   * cannot serve requests.
+   */
   readonly booksOnly?: boolean
   readonly resolvePlugin: ResolvePlugin
-  /** Milliseconds since the epoch, for what is about to end; the clock's when absent. */
+  /** Milliseconds since the epoch, for notices about end dates; the current time if absent. */
   readonly now?: number
-  /** Names to suggest where a plugin is unknown. */
+  /** Names to suggest for an unknown plugin. */
   readonly knownPlugins?: readonly string[]
-  /** Finds the plugins that sign for upstreams; without it there are none. */
+  /** Finds the plugins that sign requests to upstreams; if absent, there are none. */
   readonly resolveSigner?: ResolveSigner
   readonly knownSigners?: readonly string[]
-  /** Dialects and local answers that routes may name; absent names are not checked. */
+  /** Valid API formats and local answers of routes; absent names are not checked. */
   readonly known?: KnownNames
 }
 
@@ -91,23 +96,23 @@ export type Loaded =
       readonly ok: true
       readonly plan: CompiledConfig
       readonly notes: readonly Finding[]
-      /** Every value of the file and every default, each with where it came from. */
+      /** Every value of the file and every default, each with its origin. */
       readonly trace: () => readonly TracedValue[]
       /** The texts of the files that it names. */
       readonly parts: PartTexts
-      /** By model: the row of a table that its prices were taken from. */
+      /** By model: the table row of its prices. */
       readonly priceRows: ReadonlyMap<string, ReadRow>
     }
   | {
       readonly ok: false
       readonly findings: readonly Finding[]
-      /** The files that it names, as far as they are known: one of them may be what has to be mended. */
+      /** The files that it names, as far as known: the operator may have to correct one of them. */
       readonly files?: ConfigFiles
     }
 
 /**
- * Reads a configuration into a frozen plan, or reports everything that is wrong with it, in the order of the file.
- * Never throws for what an operator wrote.
+ * Reads a configuration into a frozen plan, or reports all its findings in the order of the file. Never throws for the
+ * content of a file.
  */
 export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const { file, env, resolvePlugin, knownPlugins = [], known = {} } = request
@@ -168,20 +173,20 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
     ...sources,
   }
   const draft = buildPlan(sketch, parts, loaded)
-  // Plugins are others' code, and may keep what they like in themselves.
+  // Plugins are not frozen, because their state is their own.
   const plan = deepFreeze(draft, draft.plugins)
   noteTexts(plan, { source, secrets, sheets: read.sheets, parts: files.texts })
   const trace = () => traceSettings(sound, read, env)
   return { ok: true, plan, notes: findings, trace, parts: files.texts, priceRows: read.priceRows }
 }
 
-/** Nothing where it is one file. */
+/** Empty for a configuration in one file. */
 function sourcesOf({ files, patterns }: PartFiles): { readonly files?: ConfigFiles } {
   if (files.size + patterns.size === 0) return {}
   return { files: { named: [...files], patterns: [...patterns] } }
 }
 
-/** The short forms are expanded and no longer needed. */
+/** Drops the short forms, which are expanded already. */
 function withoutComposing(settings: Settings): Settings {
   const kept = Object.entries(settings).filter(([key]) => !composing.some(one => one === key))
   return Object.fromEntries(kept) as Settings
@@ -191,13 +196,13 @@ function describeWarning({ file, line, col, message, remedy }: Finding): string 
   return `${file}:${line}:${col} ${message}${remedy === undefined ? '' : ` (${remedy})`}`
 }
 
-/** The plugins that came with the gateway: none of them has to be loaded. */
+/** The plugins of the gateway itself, as far as `resolvePlugin` finds them. */
 async function findKnown({ knownPlugins = [], resolvePlugin }: LoadRequest): Promise<readonly AnyPlugin[]> {
   const found = await Promise.all(knownPlugins.map(name => resolvePlugin(name)))
   return found.filter(plugin => plugin !== undefined)
 }
 
-/** Why a configuration cannot be read, and what to do. */
+/** Why a configuration is unreadable, and the remedy. */
 const unreadable: { readonly [code: string]: readonly [string, string] } = {
   ENOENT: ['it does not exist', 'use -c FILE, or create one here with tollgate init'],
   ENOTDIR: ['a part of its path is a file', 'use -c FILE'],

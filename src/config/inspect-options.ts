@@ -3,10 +3,10 @@ import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
 import { suggest } from './suggest.ts'
 
-/** Words by which a schema may admit keys that `properties` does not list. */
+/** Keywords that allow keys outside `properties`. */
 const wideners = ['additionalProperties', 'patternProperties', 'allOf', 'anyOf', 'oneOf', '$ref', 'if']
 
-/** Calls every plugin's check of its options, and notes options that its schema does not have. */
+/** Calls every plugin's check of its options, and reports options that its schema does not have. */
 export function inspectOptions(settings: unknown, { steps }: Pipeline, report: Report): void {
   const lines = (settings as { readonly pipeline?: unknown } | null)?.pipeline
   if (!Array.isArray(lines)) return
@@ -16,7 +16,7 @@ export function inspectOptions(settings: unknown, { steps }: Pipeline, report: R
     if (typeof options !== 'object' || options === null) continue
     noteUnread(plugin, options, [...path, name], report)
     try {
-      // The options were checked against the plugin's own schema, which is what their type follows from.
+      // The plugin's own schema has validated the options, and their type follows from it.
       for (const { path: inside, model: _, ...problem } of plugin.inspectOptions?.(options as never) ?? [])
         report.atValue([...path, name, ...inside], problem)
     } catch (error) {
@@ -26,7 +26,7 @@ export function inspectOptions(settings: unknown, { steps }: Pipeline, report: R
   }
 }
 
-/** A schema without `additionalProperties` would accept a misspelt name. */
+/** Reports unknown options of a schema without `additionalProperties`, which would accept a misspelled name. */
 function noteUnread(plugin: AnyPlugin, options: object, path: readonly (string | number)[], report: Report): void {
   const schema = plugin.options as { readonly properties?: object } | undefined
   if (!schema || wideners.some(word => word in schema)) return

@@ -40,7 +40,7 @@ export function inspectFamilies(
       }
     }
   }
-  // Another finding may be the reason; it is reported first.
+  // Another finding may be the cause, so it is reported first.
   if (report.failed) return uncharged
   for (const model of configuredModels(parts)) {
     checkCharged(model, steps, report)
@@ -49,7 +49,7 @@ export function inspectFamilies(
   return uncharged
 }
 
-/** Without a plugin that translates, requests in these formats would be refused. */
+/** Reports accepted formats without a translating plugin, because their requests would be refused. */
 function checkAccepted({ name, accepts }: Model, steps: Pipeline['steps'], report: Report): void {
   if (!accepts || steps.some(({ plugin }) => plugin?.accepts)) return
   report.atValue(['models', name, 'accepts'], {
@@ -59,7 +59,7 @@ function checkAccepted({ name, accepts }: Model, steps: Pipeline['steps'], repor
   })
 }
 
-/** A price that no plugin charges would silently make a model free. */
+/** Reports a price that no plugin charges, because it would silently make the model free. */
 function checkCharged({ name, family, free, enabled }: Model, steps: Pipeline['steps'], report: Report): void {
   const charging = steps.flatMap(({ plugin }) => (plugin?.charges ? [plugin.name] : []))
   if (free || !enabled || charging.some(plugin => family.facets.has(plugin))) return
@@ -79,7 +79,7 @@ function inspect(
   models: readonly Model[],
   operations: OperationsByName,
 ): readonly Diagnostic[] {
-  // The facet was checked against the plugin's own schema, which is what its type follows from.
+  // The plugin's own schema has validated the facet, and its type follows from it.
   return plugin.inspect?.(family.facets.get(plugin.name) as never, family, models, operations) ?? []
 }
 

@@ -15,7 +15,7 @@ export type Reference =
 const variable = /^\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([-?])(.*))?\}$/s
 const secretFile = /^\$\{file:(.+)\}$/s
 
-/** The text cut into literal pieces (`$$` already read as `$`) and references, in order. */
+/** The text as literal pieces (`$$` already replaced by `$`) and references, in order. */
 export function parseReferences(text: string): readonly (string | Reference)[] {
   const pieces: (string | Reference)[] = []
   let literal = ''
@@ -117,7 +117,7 @@ export function interpolate(
 /** Codes of missing parts of the environment: the text is correct. */
 const absent: ReadonlySet<string> = new Set(['variable_unset', 'file_unreadable'])
 
-/** The same for existing and missing names. */
+/** The same for existing and missing names, so that it does not reveal which exist. */
 const notNamed = {
   code: 'reference_not_in_use',
   message: 'found a variable or a file that the active configuration does not use',

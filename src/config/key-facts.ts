@@ -4,28 +4,28 @@ import { composeSchema, type SchemaData, withUpstream } from './gateway-schema.t
 
 /** The facts about one key of `gateway.yaml`. */
 export type KeyFacts = {
-  /** `models.NAME.prices`: names in capitals are for the operator to choose. */
+  /** `models.NAME.prices`: the operator chooses the names in capitals. */
   readonly path: string
   readonly description: string
   /** `text`, `a whole number`, `a list of text`, `a mapping` … */
   readonly type: string
   readonly required: boolean
-  /** As YAML; undefined when there is none. */
+  /** As YAML; undefined if there is none. */
   readonly default: string | undefined
   /** The only valid values, or the condition for them: `at least 1`. */
   readonly allowed: string | undefined
   readonly example: string | undefined
-  /** Names of the keys below. */
+  /** Names of the keys under this one. */
   readonly keys: readonly string[]
 }
 
-/** A key with its schema: steps as in a path, `NAME` for one that is free, `[]` for an element. */
+/** A key with its schema: steps as in a path, `NAME` for a free name, `[]` for an element. */
 type Place = { readonly steps: readonly string[]; readonly schema: SchemaData; readonly required: boolean }
 
 export const anyName = 'NAME'
 const element = '[]'
 
-/** Every key of the configuration in the order of the schema, sections and options of these plugins included. */
+/** Every key of the configuration in the order of the schema, with the sections and options of these plugins. */
 export function listKeys(plugins: readonly AnyPlugin[], signers: readonly AnySigner[]): readonly KeyFacts[] {
   const composed = composeSchema(new Map(plugins.map(plugin => [plugin.name, plugin])))
   const root = withUpstream(composed, upstream => withKeysOf(upstream, signers))
@@ -33,13 +33,13 @@ export function listKeys(plugins: readonly AnyPlugin[], signers: readonly AnySig
   return places.filter(place => !isDescribedElsewhere(place)).map(toFacts)
 }
 
-/** Keys of all entries of a section are described at the section. */
+/** The section itself describes the keys of all its entries. */
 function isDescribedElsewhere({ steps: [top, second, third] }: Place): boolean {
   if (top === 'model_lists') return third !== undefined && third !== 'models'
   return top === 'defaults' && second !== undefined && third !== undefined
 }
 
-/** What signing plugins have to know has one place for all of them: each key says whose it is. */
+/** Lists the options of all signing plugins in one place. Each description names the plugin. */
 function withKeysOf(upstream: SchemaData, signers: readonly AnySigner[]): SchemaData {
   const keys: { [name: string]: SchemaData } = {}
   for (const { name: signer, options } of signers)
@@ -48,7 +48,7 @@ function withKeysOf(upstream: SchemaData, signers: readonly AnySigner[]): Schema
     )) {
       const before = keys[name]
       const labelled = `${signer}: ${String(own['description'])}`
-      // Of a name that several have, none has the default alone.
+      // If several plugins have an option of this name, it has no common default.
       const { default: _, ...shared } = { ...own, ...before }
       keys[name] = before
         ? { ...shared, description: `${String(before['description'])} ${labelled}` }
@@ -69,7 +69,7 @@ function* placesBelow(place: Place): Generator<Place> {
   }
 }
 
-/** A key without a description has that of the one above it, as in the schema for editors. */
+/** A key without a description has that of its parent, as in the schema for editors. */
 function* childrenOf({ steps, schema }: Place): Generator<Place> {
   const about = (own: SchemaData): SchemaData => ({ description: schema['description'], ...own })
   const wanted = (schema['required'] ?? []) as readonly string[]
@@ -168,7 +168,7 @@ const written: { readonly [name in FormatName]?: string } = {
   'route-spelling': '/images/edits',
 }
 
-/** Made of the key's default, its format, its values or its parts. */
+/** An example from the key's default, format, values or parts. */
 function exampleOf(schema: SchemaData): string | undefined {
   const { enum: values, const: only, format, items, type } = schema
   if (only !== undefined) return writeFlow(only)

@@ -24,7 +24,7 @@ export type ReadResult = {
 
 const whole: Span = { start: 0, end: 1 }
 const faultsMax = 20
-/** The maximum depth of lists and mappings; a configuration has less than twenty. Deeper levels are not read. */
+/** The maximum depth of lists and mappings; a configuration has fewer than twenty levels. Deeper ones are not read. */
 const depthMax = 100
 const tooDeep = {
   code: 'yaml_deep',
@@ -39,8 +39,9 @@ const tooManyAliases = {
 }
 
 /**
- * Reads YAML 1.2 (core schema) into a tree with places. Refused, each at its place: syntax errors, several documents,
- * duplicate keys and keys other than plain text, tags, anchors, aliases and merge keys: each price is on its own line.
+ * Reads YAML 1.2 (core schema) into a tree with places. Reports, each at its place: syntax errors, several documents,
+ * duplicate keys, keys other than plain text, tags, anchors, aliases and merge keys. Without aliases and merge keys,
+ * each price is on its own line.
  */
 export function readYaml(text: string): ReadResult {
   const document = parse(text, { merge: false, uniqueKeys: false })
@@ -80,7 +81,7 @@ export function readComments(text: string): readonly string[] {
   const comments: string[] = []
   let before = ''
   for (const token of new Lexer().lex(text)) {
-    // A text that begins with `#` is announced as a scalar.
+    // The parser returns a text that begins with `#` as a scalar.
     if (token.startsWith('#') && before !== '\u001F') comments.push(token)
     before = token
   }
@@ -147,7 +148,7 @@ function syntaxRemedy(code: string, message: string, line: string): string | und
   return hasBareBraces(line) ? 'inside { }, quote a value that contains braces' : undefined
 }
 
-/** Whether an unquoted value after a name has a brace in it. */
+/** Whether an unquoted value after a name contains a brace. */
 function hasBareBraces(line: string): boolean {
   return [...line.matchAll(/[{,]([^{},"']*)(?=\{)/g)].some(([, words = '']) => /:\s+\S/.test(words))
 }
@@ -160,7 +161,7 @@ function spanOf(node: Node): Span {
 type YamlPair = Pair<Node | null, Node | null>
 type Refused = { readonly code: string; readonly span: Span; readonly message: string; readonly remedy: string }
 
-/** Converts the package's nodes to ours, and reports nodes that we do not read. */
+/** Converts the package's nodes to those of `tree.ts`, and reports nodes that the gateway does not read. */
 class Reader {
   readonly diagnostics: PlacedDiagnostic[] = []
   readonly #text: string

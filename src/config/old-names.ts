@@ -1,13 +1,15 @@
 import type { Report } from './report.ts'
 import type { Entry, Path, Tree } from './tree.ts'
 
-/** A key that has another name now, and the path of its parent. */
+/** A renamed key, and the path of its parent. */
 type OldName = { readonly at: Path; readonly old: string; readonly now: string }
 
-/** Files with an old name stay valid, and are read as if they had the new one. */
+/** Files with an old name stay valid, and have the same meaning as with the new one. */
 export const oldNames: readonly OldName[] = [{ at: ['server'], old: 'patient_agents', now: 'agents_accepting_102' }]
 
-/** The tree with every old name of a key replaced by the new one; each is a note, and an error where both are set. */
+/**
+ * The tree with every old key name replaced by the new one. Each is reported as a note, or as an error if both are set.
+ */
 export function renameOldKeys(root: Tree, report?: Report): Tree {
   return oldNames.reduce((tree, name) => renameBelow(tree, name, name.at, report), root)
 }
@@ -48,7 +50,7 @@ function renameEntries(entries: readonly Entry[], { at, old, now }: OldName, rep
 
 type SchemaData = { readonly [keyword: string]: unknown }
 
-/** The schema with the old names admitted, for editors: they strike a key through that is `deprecated`. */
+/** The schema with the old names as `deprecated` keys, which editors strike through. */
 export function admitOldNames(schema: SchemaData): SchemaData {
   return oldNames.reduce((whole, name) => admitBelow(whole, name, name.at), schema)
 }

@@ -94,7 +94,7 @@ function reportUnknownFunction(name: string, path: Path, plugin: AnyPlugin, repo
   report.atValue(path, { code: 'hook_unknown', message, ...(unknown.remedy && { remedy: unknown.remedy }), mild: true })
 }
 
-/** Each kind of rule belongs to one plugin, which explains stored charges of this kind. */
+/** Checks that each kind of rule belongs to one plugin, which explains stored charges of this kind. */
 function checkRules(steps: readonly Step[], known: readonly AnyPlugin[], report: Report): void {
   for (const { name, path, plugin } of steps) {
     if (plugin?.rule === undefined) continue
@@ -111,7 +111,7 @@ function checkRules(steps: readonly Step[], known: readonly AnyPlugin[], report:
   }
 }
 
-/** Two plugins that each settle after the other would never settle. */
+/** Reports two plugins that each settle after the other, because they would never settle. */
 function checkSettling(steps: readonly Step[], report: Report): void {
   const plugins = steps.flatMap(step => step.plugin ?? [])
   const after = new Map(plugins.map(plugin => [plugin.name, settlesAfter(plugin, plugins)]))
@@ -124,7 +124,7 @@ function checkSettling(steps: readonly Step[], report: Report): void {
   }
 }
 
-/** Names of the plugins whose `onSettle` ends before that of this one begins. */
+/** Names of the plugins whose `onSettle` ends before this plugin's begins. */
 export function settlesAfter(plugin: KnownPlugin, plugins: readonly KnownPlugin[]): readonly string[] {
   const wanted = new Set(plugin.settlesAfter?.map(slot => slot.name))
   if (wanted.size === 0) return []
@@ -158,7 +158,7 @@ function checkOrder(steps: readonly Step[], report: Report): void {
   }
 }
 
-/** Below a plugin that speaks an upstream's own words the others would read what they do not know. */
+/** Plugins after one that writes the upstream's native format would read a format that they do not know. */
 function checkLast(steps: readonly Step[], report: Report): void {
   for (const [i, { name, path, plugin }] of steps.entries()) {
     const below = steps.slice(i + 1).map(step => step.name)

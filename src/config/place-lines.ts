@@ -4,8 +4,9 @@ import type { Tree } from './tree.ts'
 const step = 2
 
 /**
- * The column that each piece which may begin a line belongs in, by its offset: two blanks for each level, and two for a
- * list below its key. Pieces inside `{ }` and `[ ]` and the further lines of a text have none; they follow their first line.
+ * The correct column of each piece that may begin a line, by its offset: two blanks for each level, and two for a list
+ * under its key. Pieces inside `{ }` and `[ ]` and continuation lines of a text have none; they follow their first
+ * line.
  */
 export function placeLines(root: Tree, text: string, tokens: readonly Token[]): ReadonlyMap<number, number> {
   const places = new Map<number, number>()
@@ -33,7 +34,7 @@ export function placeLines(root: Tree, text: string, tokens: readonly Token[]): 
   return places
 }
 
-/** Written in braces or brackets. */
+/** True for a mapping or list in braces or brackets. */
 export function isFlow({ kind, span }: Tree, text: string): boolean {
   return kind !== 'scalar' && (text[span.start] === '{' || text[span.start] === '[')
 }

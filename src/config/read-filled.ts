@@ -36,7 +36,7 @@ export type Filled = {
 }
 
 export type ReadOptions = FillOptions & {
-  /** Reads and records the files that it names. */
+  /** Reads the files that it names, and records them. */
   readonly parts?: PartFiles | undefined
 }
 

@@ -1,13 +1,13 @@
 import type { Span, Tree } from './tree.ts'
 
-/** A piece of a YAML text between blanks: a value or key as written, a mark such as `{` or `-`, a comment, a line break. */
+/** A piece of a YAML text: a value or key as written, a mark such as `{` or `-`, a comment, or a line break. */
 export type Token = {
   readonly kind: 'value' | 'mark' | 'comment' | 'break'
   readonly text: string
   readonly at: number
 }
 
-/** Cuts a text into its pieces; `root` is the tree that was read from it. Blanks are what lies between two pieces. */
+/** Splits a text into its pieces; `root` is the tree of the text. Only blanks are between two pieces. */
 export function readTokens(text: string, root: Tree): readonly Token[] {
   const tokens: Token[] = []
   let at = 0
@@ -21,7 +21,7 @@ export function readTokens(text: string, root: Tree): readonly Token[] {
   return tokens
 }
 
-/** Of every key and every scalar that is written out; an empty value has no place. */
+/** The spans of all keys and nonempty scalars; an empty value has no place. */
 function* valueSpans(tree: Tree, after = 0): Generator<Span> {
   if (tree.kind === 'scalar') {
     if (tree.span.start >= after && tree.span.end > tree.span.start) yield tree.span
@@ -35,7 +35,7 @@ function* valueSpans(tree: Tree, after = 0): Generator<Span> {
   }
 }
 
-/** A block of text has the empty lines at its end only with `|+`. */
+/** Only with `|+` does a block of text include the empty lines at its end. */
 function endOfValue(text: string, { start, end }: Span): number {
   const header = /^[|>][^\n]*/.exec(text.slice(start, end))?.[0]
   if (header === undefined) return end
@@ -43,7 +43,7 @@ function endOfValue(text: string, { start, end }: Span): number {
   return start + text.slice(start, end).trimEnd().length
 }
 
-/** What may be between values. A comment begins after a blank or a line break. */
+/** The possible pieces between values. A comment begins after a blank or a line break. */
 const gap = /(?<break>\r?\n)|(?<comment>(?<=^|\s)#[^\n]*)|[{}[\],:]|[^\s{}[\],:]+/g
 
 function* readGap(text: string, start: number, end: number): Generator<Token> {

@@ -5,7 +5,7 @@ import { findNear } from './suggest.ts'
 import { findNode, type Path, type Tree } from './tree.ts'
 import type { SchemaError } from './validator.ts'
 
-/** Reports every schema error at the place where an editor's YAML language server shows it. */
+/** Reports every schema error at the place where a YAML language server shows it in an editor. */
 export function reportSchemaErrors(
   schemaErrors: readonly SchemaError[],
   root: Tree,
@@ -18,7 +18,7 @@ export function reportSchemaErrors(
     if (keyword === 'required' && isMisspelt(schemaError, chosen)) continue
     const path = withIndexes(root, schemaError.path)
     const { node } = findNode(root, path)
-    // What was refused before it got here would be blamed for what it might have been.
+    // An unknown value has a finding already: an error about its placeholder would be wrong.
     if ('unknown' in node && node.unknown && keyword !== 'additionalProperties') continue
     const complaint = () => describeSchemaError(schemaError, node, source.text.slice(node.span.start, node.span.end))
     if (schemaError.key !== undefined) report.atKey([...path, schemaError.key], describeName(schemaError))
@@ -29,7 +29,7 @@ export function reportSchemaErrors(
   }
 }
 
-/** True when the missing key is there under a name that is nearly its own: one slip, one finding. */
+/** True if the missing key exists under a similar name: one mistake gets one finding. */
 function isMisspelt(missing: SchemaError, schemaErrors: readonly SchemaError[]): boolean {
   const name = String(missing.params['missingProperty'])
   const known = Object.keys(missing.schema['properties'] ?? {})
@@ -39,7 +39,7 @@ function isMisspelt(missing: SchemaError, schemaErrors: readonly SchemaError[]):
   })
 }
 
-/** The path with list positions as numbers, as the tree has them. */
+/** The path with list positions as numbers, as in the tree. */
 function withIndexes(root: Tree, path: readonly string[]): Path {
   const steps: (string | number)[] = []
   for (const step of path) {
@@ -52,8 +52,8 @@ function withIndexes(root: Tree, path: readonly string[]): Path {
 const summaries = ['anyOf', 'oneOf', 'if', 'propertyNames']
 
 /**
- * Where a schema offers alternatives, keeps the schemaErrors of the one that was meant, which is the one that least is wrong
- * with; its own choosing field (a `const` or `enum` that does not fit) counts most. The summary itself says nothing then.
+ * For schemas with alternatives, keeps only the errors of the intended one: the alternative with the fewest errors. A
+ * mismatch in the field that selects it (`const` or `enum`) counts most. The error of the summary itself is dropped.
  */
 function chooseBranches(schemaErrors: readonly SchemaError[]): readonly SchemaError[] {
   let kept = schemaErrors
@@ -70,7 +70,7 @@ function chooseBranches(schemaErrors: readonly SchemaError[]): readonly SchemaEr
   return kept.filter(schemaError => !summaries.includes(schemaError.keyword) || alone(schemaError, kept))
 }
 
-/** Of which alternative of `choice` the schema error is a part. */
+/** The alternative of `choice` that the schema error is part of. */
 function branchOf(schemaError: SchemaError, choice: SchemaError): string | undefined {
   if (schemaError === choice || !schemaError.schemaPath.startsWith(`${choice.schemaPath}/`)) return undefined
   if (!choice.path.every((step, i) => schemaError.path[i] === step)) return undefined

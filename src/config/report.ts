@@ -28,7 +28,7 @@ export class Report {
     this.#source = source
   }
 
-  /** The tree that `atKey` and `atValue` look places up in. */
+  /** Sets the tree in which `atKey` and `atValue` find places. */
   follow(root: Tree): void {
     this.#root = root
   }
@@ -42,14 +42,14 @@ export class Report {
     this.add(...other.#diagnostics.map(one => ({ ...one, path: [...path, ...one.path] })))
   }
 
-  /** About the key at the path's end; if the path does not exist, about its last existing part. */
+  /** Reports a problem of the key at the end of the path; if the path does not exist, of its last existing part. */
   atKey(path: Path, complaint: Complaint): void {
     const found = this.#find(path)
     if (isUnknown(found)) return
     this.add({ ...complaint, path, span: found.keySpan ?? headOf(found.node) })
   }
 
-  /** About the value at the path; if there is none, about the key or node without it. */
+  /** Reports a problem of the value at the path; if there is none, of the key or node without it. */
   atValue(path: Path, complaint: Complaint): void {
     const found = this.#find(path)
     if (isUnknown(found)) return
@@ -79,7 +79,7 @@ export class Report {
     return this.#diagnostics.some(isError)
   }
 
-  /** In the order of the file; duplicates are left out. */
+  /** All findings in the order of the file, without duplicates. */
   findings(secrets: Secrets): readonly Finding[] {
     const seen = new Set<string>()
     const findings: Finding[] = []
@@ -109,12 +109,12 @@ export class Report {
 
 const nowhere: Tree = { kind: 'map', span: { start: 0, end: 1 }, entries: [], unknown: true }
 
-/** The first character of a mapping or list, the whole of a scalar: where an editor shows what is missing in it. */
+/** The first character of a mapping or list, or the whole scalar: editors show a missing part there. */
 function headOf(node: Tree): Span {
   return node.kind === 'scalar' ? node.span : { start: node.span.start, end: node.span.start + 1 }
 }
 
-/** The reason was reported, or there is none: the placeholder is not at fault. */
+/** The value is a placeholder: its problem was reported already, or it has none. */
 function isUnknown({ node, whole }: Found): boolean {
   return whole && node.kind === 'scalar' && node.unknown
 }

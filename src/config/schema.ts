@@ -1150,7 +1150,7 @@ const unpriced = {
   description: 'What to do with usage that has no price, for this model; absent: as the family sets it.',
 } as const satisfies Schema
 
-/** Of a model without `retry`. */
+/** The defaults for a model without `retry`. */
 export const retryDefaults = { attempts: 3, backoff: '500ms', wait_max: '10s' } as const
 
 const prices = {
@@ -1465,7 +1465,7 @@ const route = {
   },
 } as const satisfies Schema
 
-/** Under all entries of a section; none of them has to be there. */
+/** The defaults for all entries of a section; none is required. */
 function under(section: Schema, description: string): { readonly [keyword: string]: unknown } {
   const { required: _, ...rest } = section as { readonly [keyword: string]: unknown }
   return { ...rest, description }

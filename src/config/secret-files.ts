@@ -7,7 +7,9 @@ import type { Source } from './source.ts'
 import { type ScalarTree, scalarsOf, type Tree } from './tree.ts'
 
 const secretFileBytesMax = 64 * 1024
-/** Digests of contents are keyed for this process: a guessed content cannot be verified with them. */
+/**
+ * The key of content digests, which differs in each process, so that a guessed content cannot be verified with them.
+ */
 const markKey = systemRandom.bytes(32)
 
 /** The files of `${file:…}` by their full paths, each with the digest of its content; `''` for an empty file. */
@@ -34,7 +36,7 @@ export async function readSecretFiles(
 ): Promise<ReadSecrets> {
   const contents = new Map<string, ReadonlyMap<string, FileContent>>()
   const files = new Map<string, string>()
-  /** One file that several folders have names for is read once, so that its mark is that of what is used. */
+  /** A file with names in several folders is read once, so that its digest is that of the content in use. */
   const known = new Map<string, FileContent>()
   for (const [folder, names] of namesByFolder(root, source)) {
     const own = new Map<string, FileContent>()
@@ -71,7 +73,7 @@ function namesByFolder(root: Tree, source: Source): ReadonlyMap<string, Readonly
   return folders
 }
 
-/** The mark of what a file holds now, or why there is none. */
+/** The digest of a file's current content, or the reason why there is none. */
 export async function markSecretFile(path: string): Promise<{ readonly mark: string } | { readonly reason: string }> {
   const content = await readSecretFile(path)
   if ('diagnostic' in content) return { reason: content.diagnostic }
@@ -84,7 +86,7 @@ function markOf(text: string): string {
 
 async function readSecretFile(file: string): Promise<FileContent> {
   try {
-    // Reading a pipe would wait, and a device has no end.
+    // Reading a pipe would block, and a device has no end.
     if (!(await stat(file)).isFile()) return { diagnostic: 'it is not a file' }
     const bytes = await readBeginning(file, secretFileBytesMax + 1)
     if (bytes.length > secretFileBytesMax) return { diagnostic: `it is longer than ${secretFileBytesMax} bytes` }

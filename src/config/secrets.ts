@@ -24,13 +24,13 @@ export type Secrets = {
 const secretName =
   /(?:api|access|private|secret)[-_]?key$|token$|secret|passw(?:or)?d|passphrase|credential|authorization/i
 /**
- * Texts that look like a secret in any place, also in a file that cannot be parsed. The preceding text is examined only
- * after blanks, not at each of them.
+ * Texts that look like a secret in any place, also in a file that cannot be parsed. A lookahead before each lookbehind
+ * limits the examination of the preceding text to the end of blanks, which is faster.
  */
 const looksSecretAnywhere = [
   /(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi,
   /(?<![\w-])sk-[\w-]{6,}/g,
-  // What keys begin with, a short word or the mark of a cloud or a web token, before digits and letters of both sizes.
+  // Beginnings of keys: a short word, or the prefix of a cloud or web token, before digits and letters in both cases.
   /(?<![\w-])(?:[a-z]{1,8}\d?[-_]|AIza|AKIA|eyJ)(?=\w{0,64}\d)(?=\w{0,64}[A-Z])[\w+/.=-]{12,}/g,
 ]
 const looksSecret = [
@@ -52,10 +52,10 @@ const cover = '***'
 
 /** Whether a scalar is secret by its place: a credential's value, fixed headers, addresses with a password. */
 export function isSecretPlace(path: Path): boolean {
-  // Defaults of all entries are as secret as the entries.
+  // Defaults for all entries are as secret as the entries themselves.
   if (path[0] === 'defaults') return isSecretPlace([path[1] ?? '', '', ...path.slice(2)])
   const [top, , part] = path
-  // Whether passwords are allowed is not secret, nor is the name of an issuer.
+  // The switch for passwords is not secret, and neither is the name of an issuer.
   if (top === 'sign_in') return path.at(-1) === 'client_secret'
   if (top === 'upstreams' && (part === 'headers' || part === 'query')) return true
   if (top === 'observability' && part === 'headers') return true
@@ -149,8 +149,8 @@ const whites = /\s+/g
 const spreadOut = /[\n\\]/
 
 /**
- * For an address whose secret is not found as written: whether it is on several lines, or has escapes, or is not
- * even found in its value, as it has blanks.
+ * For an address with a secret that a search of the text would not find: `value` if blanks hide it even in the value,
+ * `text` if line breaks or escapes hide it in the text.
  */
 function holdOf({ value, span }: ScalarTree, text: string): 'text' | 'value' | undefined {
   if (typeof value !== 'string' || !isAddress.test(value)) return undefined
@@ -169,7 +169,7 @@ function maskAmongText(text: string, known: readonly string[]): string {
   return maskAddresses(masked, secret => (isBareReference(secret) ? secret : cover))
 }
 
-/** Only references, with or without quotes: nothing is secret. */
+/** Only references, with or without quotes, so that nothing is secret. */
 const bareReference = /^(["']?)(?:\$\{(?:file:[^}]*|\w+)\})+\1$/
 
 /** True for a reference that only names a secret: no default, and no other text. */
@@ -206,7 +206,7 @@ export function maskAddresses(text: string, write: (secret: string) => string): 
 const references = /\$\$|\$\{(?:file:[^{}\n]+|\w+(?::[-?][^{}\n]*)?)\}/g
 const defaultInside = /(?<=\$\{\w+:-)[^{}\n]+(?=\})/g
 
-/** The same text, as long, in which nothing of a reference ends an address or a password. */
+/** The same text with the same length, in which no part of a reference ends an address or a password. */
 function levelled(text: string): string {
   return text.replaceAll(references, one => (one === '$$' ? one : '.'.repeat(one.length)))
 }
@@ -237,14 +237,16 @@ export function hasSecret(text: string): boolean {
   return secretsIn(text).length > 0
 }
 
-/** Of addresses: the text between a user's colon and the last `@` before the end of the address. */
+/**
+ * The spans of passwords in addresses: the text between a user's colon and the last `@` before the end of the address.
+ */
 function* findPasswords(text: string, ends: RegExp): Iterable<Span> {
   let seen = 0
   for (let at = 0; ; ) {
     userOfAddress.lastIndex = at
     if (!userOfAddress.test(text)) return
     const start = userOfAddress.lastIndex
-    // A colon may end one user and begin what leads to the next.
+    // A colon may end one user and begin the scheme of the next address.
     at = start - 1
     if (start < seen) continue
     ends.lastIndex = start

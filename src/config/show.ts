@@ -10,7 +10,7 @@ import type { Span } from './tree.ts'
 /** A configuration for people: its text, and every value with its place and source. */
 export type ShownConfig = { readonly text: string; readonly origins: readonly TracedValue[] }
 
-/** In text: plain `***` would be an alias in YAML. */
+/** The replacement in texts, because a plain `***` would be an alias in YAML. */
 const coverInText = '•••'
 
 /** Shows a configuration without its secrets. Values that cannot be filled in are left out. */

@@ -7,7 +7,7 @@ import type { Secrets } from './secrets.ts'
 import { showOwnText } from './show.ts'
 import type { Source } from './source.ts'
 
-/** Longer files are listed by name only: price tables may be long. */
+/** Longer files, such as price tables, are listed by name only. */
 const textBytesMax = 1024 * 1024
 /** The limit of all files together. */
 const allBytesMax = 4 * 1024 * 1024
@@ -16,7 +16,7 @@ type Read = {
   readonly source: Source
   readonly secrets: Secrets
   readonly sheets: readonly Pick<SettingsSheet, 'start' | 'text'>[]
-  /** Tables of prices among them. */
+  /** Includes price tables. */
   readonly parts: PartTexts
 }
 

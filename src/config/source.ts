@@ -1,11 +1,11 @@
 import type { Origin } from '../domain/index.ts'
 
-/** A text among those of a source. */
+/** The text of one file in a source. */
 export type Sheet = { readonly file: string; readonly start: number; readonly end: number }
 
 /**
- * A file's text with its lines found, and those of the files that belong to it, one after another: one row of offsets for
- * all, so that whatever was read has a place. Lines and columns count from 1, columns in UTF-16 units as editors count them.
+ * The text of a file and of the files that belong to it, joined, so that one range of offsets covers all of them. Lines
+ * and columns count from 1; columns are UTF-16 units, as in editors.
  */
 export class Source {
   readonly file: string
@@ -19,17 +19,17 @@ export class Source {
     this.#takeIn(file, 0)
   }
 
-  /** All texts. */
+  /** The joined text of all files. */
   get text(): string {
     return this.#text
   }
 
-  /** That of the file itself. */
+  /** The text of the main file. */
   get ownText(): string {
     return this.#text.slice(0, this.#sheets[0]?.end)
   }
 
-  /** Takes in the text of another file. @returns the offset at which it begins */
+  /** Appends the text of another file. @returns the offset at which it begins */
   add(file: string, text: string): number {
     const start = this.#text.length + 1
     this.#text += `\n${text}`
@@ -44,7 +44,7 @@ export class Source {
       this.#lineStarts.push(at + 1)
   }
 
-  /** The place of an offset; past the end is the end. */
+  /** The place of an offset; an offset after the end has the place of the end. */
   locate(offset: number): Origin {
     const at = Math.min(offset, this.#text.length)
     const line = this.#lineOf(at)
@@ -56,7 +56,7 @@ export class Source {
     return this.#sheets.findLast(sheet => sheet.start <= offset) as Sheet & { readonly firstLine: number }
   }
 
-  /** Where the line of an offset begins and ends, its line break left out. */
+  /** Start and end of the line at an offset, without its line break. */
   lineSpanAt(offset: number): { readonly start: number; readonly end: number } {
     const at = Math.min(offset, this.#text.length)
     const line = this.#lineOf(at)

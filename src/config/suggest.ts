@@ -18,7 +18,7 @@ export function findNear(name: string, known: readonly string[]): string | undef
   return best
 }
 
-/** A suggestion for an unknown name: a similar one, else all names if there are few. */
+/** A suggestion for an unknown name: a similar one, or all names if there are few. */
 export function suggest(name: string, known: readonly string[]): string | undefined {
   const near = findNear(name, known)
   if (near !== undefined) return `did you mean '${near}'?`

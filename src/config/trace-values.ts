@@ -3,32 +3,32 @@ import { parseReferences } from './interpolate.ts'
 import type { Filled } from './read-filled.ts'
 import { findNode, formatPath, type Path, type ScalarTree, scalarsOf } from './tree.ts'
 
-/** One value of a configuration, and where it came from. */
+/** One value of a configuration, and its origin. */
 export type TracedValue = {
   readonly path: string
-  /** Covered when it is a secret. */
+  /** Redacted if it is a secret. */
   readonly value: string
   /** Null for a default that the file does not mention. */
   readonly line: number | null
   /** Its file; null for a default. */
   readonly file: string | null
   readonly col: number | null
-  /** `default`: of the schema, or of a reference that has one and whose variable is not set. */
+  /** `default`: from the schema, or from a reference with a default whose variable is not set. */
   readonly from: 'file' | 'environment' | 'default'
-  /** The variables and secret files that it was filled from, or would be if they were there. */
+  /** The variables and secret files that the value refers to, set or not. */
   readonly references: readonly string[]
 }
 
 const cover = '***'
 
-/** The values that a file has, in its order. Those that could not be filled in are left out. */
+/** The values in a file, in order. Values that could not be filled in are left out. */
 export function traceValues(read: Filled, env: Environment): readonly TracedValue[] {
   return [...scalarsOf(read.filled)].flatMap(([scalar, path]) =>
     scalar.unknown ? [] : [traceScalar(scalar, path, read, env)],
   )
 }
 
-/** The same with every default of the schema, in the order of `settings`: what the file became when defaults were filled in. */
+/** The same with every default of the schema, in the order of `settings`: the file's value with defaults. */
 export function traceSettings(settings: unknown, read: Filled, env: Environment): readonly TracedValue[] {
   const values: TracedValue[] = []
   const walk = (value: unknown, path: Path): void => {

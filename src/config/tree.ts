@@ -3,20 +3,20 @@ export type Span = { readonly start: number; readonly end: number }
 
 export type Path = readonly (string | number)[]
 
-/** A configuration file as its nodes, each with its place; nothing of the YAML package is left in it. */
+/** A configuration file as nodes, each with its place, independent of the YAML package. */
 export type Tree = ScalarTree | MapTree | ListTree
 
 export type ScalarTree = {
   readonly kind: 'scalar'
   readonly span: Span
   readonly value: string | number | boolean | null
-  /** Written without quotes and not as a block of text. */
+  /** Whether it is written without quotes, and not as a block of text. */
   readonly plain: boolean
-  /** It is or may be a secret. */
+  /** Whether it is, or may be, a secret. */
   readonly secret: boolean
-  /** It was filled from a reference such as `${VAR}`, so its type is still text. */
+  /** Whether a reference such as `${VAR}` was filled in, so that its type is still text. */
   readonly filled: boolean
-  /** It has a finding already: its intended value is unknown. */
+  /** Whether it has a finding already, so that the intended value is unknown. */
   readonly unknown: boolean
 }
 
@@ -26,7 +26,7 @@ export type MapTree = {
   readonly kind: 'map'
   readonly span: Span
   readonly entries: readonly Entry[]
-  /** Some of its keys have findings already, so a missing key proves nothing. */
+  /** Whether some of its keys have findings already, so that a missing key proves nothing. */
   readonly unknown: boolean
 }
 
@@ -55,11 +55,11 @@ function stepInto(node: Tree, step: string | number): Found | undefined {
   return child && { node: child, keySpan: undefined, whole: true }
 }
 
-/** Below this a search is faster than an index. */
+/** For fewer entries, a search is faster than an index. */
 const indexedMin = 64
 const indexes = new WeakMap<readonly Entry[], ReadonlyMap<string, Entry>>()
 
-/** The first entry of a name. Sections of thousands are looked up thousands of times. */
+/** The first entry of a name. Sections may have thousands of entries and as many lookups. */
 function findEntry(entries: readonly Entry[], key: string): Entry | undefined {
   if (entries.length < indexedMin) return entries.find(entry => entry.key === key)
   let index = indexes.get(entries)
@@ -67,7 +67,7 @@ function findEntry(entries: readonly Entry[], key: string): Entry | undefined {
   return index.get(key)
 }
 
-/** The plain value of a tree: what a YAML reader would hand over. */
+/** The plain value of a tree, as a YAML parser returns it. */
 export function toValue(tree: Tree): unknown {
   if (tree.kind === 'scalar') return tree.value
   if (tree.kind === 'list') return tree.elements.map(toValue)
@@ -87,7 +87,7 @@ export function mapScalars(tree: Tree, change: (scalar: ScalarTree, path: Path) 
   return { ...tree, entries }
 }
 
-/** The tree of a text that begins at an offset of a longer one. */
+/** The tree of a text, moved to its offset in a longer text. */
 export function shiftTree(tree: Tree, by: number): Tree {
   const span = shiftSpan(tree.span, by)
   if (tree.kind === 'scalar') return { ...tree, span }
@@ -107,7 +107,7 @@ export function entryOf(tree: Tree | undefined, key: string): Entry | undefined 
   return tree?.kind === 'map' ? tree.entries.find(entry => entry.key === key) : undefined
 }
 
-/** The mapping with an entry in the place of the one of its name, or last. */
+/** The mapping with the entry, which replaces the one of its name or is the last. */
 export function withEntry(map: MapTree, entry: Entry): MapTree {
   const at = map.entries.findIndex(({ key }) => key === entry.key)
   return { ...map, entries: at === -1 ? [...map.entries, entry] : map.entries.with(at, entry) }

@@ -1,10 +1,12 @@
 import { hookNames, pluginFunctions } from '../plugin-api/index.ts'
 import { findNear, suggest } from './suggest.ts'
 
-/** A function that is never called, and what was probably meant. */
+/** A function that is never called, and the name that was probably intended. */
 export type UnknownFunction = { readonly name: string; readonly remedy: string | undefined }
 
-/** Of the hooks that a plugin has created: one that looks like a hook and is none. Helpers of its own are its own. */
+/**
+ * Finds a function that looks like a hook and is not one, among the hooks that a plugin created. Helpers are allowed.
+ */
 export function findUnknownHook(hooks: object): UnknownFunction | undefined {
   const name = functionsOf(hooks).find(
     one => !isOneOf(hookNames, one) && (/^on[A-Z]/.test(one) || findNear(one, hookNames)?.startsWith('on') === true),
@@ -12,7 +14,7 @@ export function findUnknownHook(hooks: object): UnknownFunction | undefined {
   return name === undefined ? undefined : { name, remedy: suggest(name, hookNames) }
 }
 
-/** Of a plugin itself: a function whose name is nearly one that it may have. */
+/** Finds a function of a plugin whose name is similar to a valid one. */
 export function findUnknownFunction(plugin: object): UnknownFunction | undefined {
   const known = [...pluginFunctions, ...hookNames]
   const name = functionsOf(plugin).find(one => !isOneOf(pluginFunctions, one) && findNear(one, known) !== undefined)
@@ -25,7 +27,7 @@ function isOneOf(names: readonly string[], name: string): boolean {
   return names.includes(name)
 }
 
-/** Names of the functions of an object, those of its class too. */
+/** Names of an object's functions, including those of its class. */
 function functionsOf(value: object): readonly string[] {
   const names = new Set<string>()
   for (let at: unknown = value; typeof at === 'object' && at !== null && at !== Object.prototype; ) {

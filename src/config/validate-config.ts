@@ -9,7 +9,7 @@ import type { SchemaError } from './validator.ts'
 
 type Fitted = { readonly settings: unknown; readonly schema: SchemaData }
 
-/** Validates the tree and returns its value with defaults filled in, as far as it is valid. */
+/** Validates the tree, and returns its valid parts as a value with defaults. */
 export function validateConfig(root: Tree, pipeline: Pipeline, source: Source, report: Report): Fitted {
   const { validate, schema } = createFileValidator(pipeline, report)
   let value = spellOutSteps(toValue(root), pipeline)
@@ -23,7 +23,7 @@ export function validateConfig(root: Tree, pipeline: Pipeline, source: Source, r
   return { settings: value, schema }
 }
 
-/** `- auth` means `- auth: {}`, so that the options' defaults have a place to go. */
+/** Expands `- auth` to `- auth: {}`, so that the options can have defaults. */
 function spellOutSteps(value: unknown, { plugins }: Pipeline): unknown {
   const settings = value as { pipeline?: unknown }
   if (typeof settings !== 'object' || settings === null || !Array.isArray(settings.pipeline)) return value
@@ -33,7 +33,7 @@ function spellOutSteps(value: unknown, { plugins }: Pipeline): unknown {
   return { ...settings, pipeline }
 }
 
-/** What `${VAR}` gave is text; where the schema wants a number or a yes or no, it is read as one. */
+/** The value of `${VAR}` is text. Where the schema requires a number or a boolean, it is converted. */
 function retypeFilled(root: Tree, schemaErrors: readonly SchemaError[]): Tree {
   const wanted = new Map<string, readonly string[]>()
   for (const { keyword, path, schema } of schemaErrors) {

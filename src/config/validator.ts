@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { type FormatName, formats, isOf } from './formats.ts'
 import type { SchemaData } from './gateway-schema.ts'
 
-/** One way in which a value does not fit its schema. */
+/** One mismatch between a value and its schema. */
 export type SchemaError = {
   /** Steps from the root to the value, or to the mapping that lacks or must not have a key. */
   readonly path: readonly string[]
@@ -20,7 +20,7 @@ export type SchemaError = {
   readonly key: string | undefined
 }
 
-/** Fills defaults into `value` and returns every schema error; none means that it is valid. */
+/** Fills defaults into `value` and returns every schema error; empty if it is valid. */
 export type Validate = (value: unknown) => readonly SchemaError[]
 
 export type Check = { (value: unknown): boolean; errors?: ErrorObject[] | null }
@@ -38,7 +38,7 @@ export const ajvOptions = {
   strictTypes: false,
   strictTuples: false,
   messages: false,
-  // The meta schema costs 10 ms of a start, and so does the optimiser, which one validation does not repay.
+  // The meta schema and the optimizer take 10 ms of a start each; one validation does not save that time.
   validateSchema: false,
   meta: false,
   code: { optimize: false },
@@ -63,18 +63,21 @@ export function createValidator(schema: SchemaData): Validate {
 /** By schema: a reload uses the same validators. */
 const validators = new WeakMap<SchemaData, Validate>()
 
-/** Compiles a schema at run time. Errors have their schemas, because no path leads through a `$ref`. @throws Error */
+/**
+ * Compiles a schema at run time. Errors include their schemas, because a path through a `$ref` does not lead to them.
+ * @throws Error
+ */
 export function compile(schema: SchemaData): Check {
   const { Ajv: Compiler } = require('ajv') as { readonly Ajv: typeof Ajv }
   return new Compiler({ ...ajvOptions, verbose: true }).compile(schema)
 }
 
-/** The name of the function that the build makes of a schema. */
+/** The name of the function that the build generates for a schema. */
 export function digestOf(schema: SchemaData): string {
   return `check_${createHash('sha256').update(JSON.stringify(schema)).digest('hex')}`
 }
 
-/** The file that the build writes, as seen from the sources and from the built package. */
+/** The file that the build writes, relative to the sources or to the built package. */
 export const compiledFile = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/schemas.cjs' : '../../schemas.cjs', import.meta.url),
 )
@@ -101,7 +104,7 @@ function toSchemaError(error: ErrorObject, whole: SchemaData): SchemaError {
   }
 }
 
-/** The schema that holds the keyword at a path such as `#/properties/…/type`. */
+/** The schema with the keyword at a path such as `#/properties/…/type`. */
 export function schemaAt(whole: SchemaData, keywordPath: string): SchemaData {
   const steps = keywordPath.split('/').slice(1, -1)
   return steps.reduce((at, step) => at[decodeStep(decodeURIComponent(step))] as SchemaData, whole)

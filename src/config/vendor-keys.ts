@@ -5,13 +5,13 @@ import type { OutcomeSettings, UpstreamSettings, VendorKeySettings } from './sch
 
 /** The placeholder of a key in the values of a credential. */
 export const keyMark = '{key}'
-/** Of a shorter secret, nothing is shown. */
+/** For a shorter secret, no characters are shown. */
 const hintedFrom = 24
 
 /** The name of the only key of an upstream without a list of keys. */
 const onlyKeyName = 'credential'
 
-/** A vendor's only upstream reports by these statuses that it cannot serve, with or without a message. */
+/** The only upstream of a vendor reports with these statuses that it cannot serve, with or without a message. */
 const unable: OutcomeRow = { status: [503, 529], class: 'not_sold', key: 'none' }
 
 /** One copy of the upstream for each of its keys, with that key's credential. The upstream itself has none. */
@@ -85,7 +85,7 @@ function fillCredential(credential: Credential, key: string): Credential {
   return { ...credential, options: fillAll(credential.options, key), secrets: [...credential.secrets, key] }
 }
 
-/** Every text in the settings of a signing plugin. */
+/** Replaces the placeholder in every text of a signing plugin's settings. */
 function fillAll(value: unknown, key: string): unknown {
   if (typeof value === 'string') return value.replaceAll(keyMark, () => key)
   if (Array.isArray(value)) return value.map(one => fillAll(one, key))

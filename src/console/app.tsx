@@ -18,7 +18,7 @@ import { Costs } from './pages/costs.tsx'
 import { Login } from './pages/login.tsx'
 import { t } from './words/index.ts'
 
-// The usual first page is bundled with the console; each other one is fetched when it is opened.
+// The usual first page is in the console's bundle; every other page is fetched when it is opened.
 const Account = later(async () => (await import('./pages/account.tsx')).Account)
 const Alerts = later(async () => (await import('./pages/alerts.tsx')).Alerts)
 const Audit = later(async () => (await import('./pages/audit.tsx')).Audit)
@@ -48,14 +48,14 @@ export function App() {
   )
 }
 
-/** Shows pages to signed-in users; all others get the sign-in page, and return to their page afterwards. */
+/** Shows pages to signed-in users. All others get the sign-in page, and return to their page afterwards. */
 function Doorway() {
   const { path, url, query, route } = useLocation()
   const state = sessionState.value
   const issuer = /^\/console\/sign-in\/([a-z0-9-]+)$/.exec(path)?.[1]
   const outside = path in ways
   useEffect(() => {
-    // A user who returns from an issuer is signed in only then.
+    // A user who returns from an issuer is not signed in before that.
     if (issuer === undefined) void askSession()
   }, [])
   useEffect(() => {

@@ -1,6 +1,6 @@
 /**
- * Builds the console to dist/console, and the pages that the server renders of its parts to dist/pages. Vite is a
- * development package: an installation without it is either the published package, which contains the built files, or
+ * Builds the console to dist/console, and the pages that the server renders from its components to dist/pages. Vite is
+ * a development package. An installation without it is either the published package, which contains the built files, or
  * has no console.
  */
 const vite = await import('vite').catch((error: NodeJS.ErrnoException) => {

@@ -1,5 +1,5 @@
 /**
- * Copies a text to the clipboard. `near`: the element that has the focus, and gets it back.
+ * Copies a text to the clipboard. `near`: the element with the focus, which gets it back.
  * @throws the browser's error if it refuses
  */
 export async function copyText(text: string, near: HTMLElement): Promise<void> {

@@ -6,7 +6,7 @@ import { wordAddresses } from './words/addresses.ts'
 import { wantedLanguage } from './words/languages.ts'
 import { zoneOf } from './zone.ts'
 
-// Small, and loaded first: on a slow line answers arrive while the scripts that show them are still loading.
+// This script is small and loads first: on a slow connection, answers arrive while the page's scripts are loading.
 
 function begin(): void {
   const { pathname, search } = location
@@ -17,7 +17,7 @@ function begin(): void {
 
   askEarly(wordAddresses[wantedLanguage()]).catch(() => undefined)
   if (/^\/console\/(?:login|setup|invite|sign-in)/.test(pathname)) {
-    // The outline is that of signed-in pages.
+    // The outline is that of a page for signed-in users.
     document.getElementById('app')?.replaceChildren()
   }
   if (!pathname.startsWith('/console/sign-in'))

@@ -6,14 +6,14 @@ type Press = { readonly key: string } & {
   readonly [held in 'altKey' | 'ctrlKey' | 'metaKey' | 'repeat' | 'isComposing']: boolean
 }
 
-/** How long after `g` a letter still belongs to it. */
+/** The time in which a letter after `g` belongs to it. */
 const secondMs = 1500
 
-/** Reads keys one after the other. `now`: monotonic milliseconds. */
+/** Reads keys one after another. `now`: monotonic milliseconds. */
 export function createKeyReader(now: () => number): (press: Press) => Wish | null {
   let begun: number | null = null
   return ({ key, altKey, ctrlKey, metaKey, repeat, isComposing }) => {
-    // A key with one of these modifiers belongs to the browser, or another program.
+    // A key with one of these modifiers belongs to the browser or another program.
     if (altKey || ctrlKey || metaKey || repeat || isComposing || key === 'Shift') return null
     const isSecond = begun !== null && now() - begun <= secondMs
     begun = null

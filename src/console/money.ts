@@ -1,4 +1,4 @@
-// Amounts are decimal strings of at most six places, and their sums are exact: whole micro-units, of any size.
+// Amounts are decimal strings with at most six decimals. Their sums are exact, in integer micro-units of any size.
 
 /** `"0.04"` → `40_000n`. */
 export function microsOf(amount: string): bigint {
@@ -7,7 +7,7 @@ export function microsOf(amount: string): bigint {
   return sign === '-' ? -micros : micros
 }
 
-/** As the gateway writes it: `40_000n` → `"0.04"`, with at least two places. */
+/** In the gateway's format: `40_000n` → `"0.04"`, with at least two decimals. */
 export function amountOf(micros: bigint): string {
   const size = micros < 0n ? -micros : micros
   const places = String(size % 1_000_000n).padStart(6, '0')

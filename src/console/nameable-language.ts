@@ -1,7 +1,7 @@
 /**
- * Chromium under the locale `C` reports the language `en-US@posix`, and WebKit `C`, which no formatter accepts. The
- * chart library creates one with that name while it loads, which would leave the console empty: so this is imported
- * before all others.
+ * In the locale `C`, Chromium reports the language `en-US@posix` and WebKit `C`, which no formatter accepts. The chart
+ * library creates a formatter with that name while it loads, which would leave the console empty. So this module is
+ * imported before all others.
  */
 function isNameable(tag: string): boolean {
   try {

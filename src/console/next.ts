@@ -1,8 +1,8 @@
 const doors = /^\/console\/(?:login|setup|invite|sign-in)(?:\/|$)/
 
 /**
- * Where to go after signing in: an address of the console itself, as the browser will resolve it, dots included; else
- * its first page.
+ * The address after signing in: an address of the console, resolved as the browser does, including dots; otherwise the
+ * console's first page.
  */
 export function safeNext(next: string | null | undefined): string {
   const base = 'https://console.invalid'

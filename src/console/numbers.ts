@@ -3,9 +3,7 @@ import { language, t } from './words/index.ts'
 
 const locale = () => (language.value === 'zh' ? 'zh-CN' : 'en-GB')
 
-/**
- * A large round number, abbreviated: 1M. British English would write 1m, which is a thousandth elsewhere on the page.
- */
+/** A large round number, abbreviated: 1M. In British English it would be 1m, which is a thousandth elsewhere. */
 export function shortCount(value: number): string {
   return value.toLocaleString(language.value === 'zh' ? 'zh-CN' : 'en-US', { notation: 'compact' })
 }
@@ -28,10 +26,7 @@ export function bytes(value: number): string {
   return `${(value / divisor).toLocaleString(locale(), { maximumFractionDigits: 1 })} ${unit}`
 }
 
-/**
- * The share of a whole, as `12.3%`. A share above 0 is shown as more than nothing, and as less than all if there are
- * others.
- */
+/** The share of a whole, as `12.3%`. A share above 0 is never shown as 0, nor as 100 % if there are others. */
 export function shareOf(part: bigint, whole: bigint): string {
   const permille = permilleOf(part, whole)
   if (permille === undefined) return '–'
@@ -40,14 +35,14 @@ export function shareOf(part: bigint, whole: bigint): string {
   return percent(permille, 'auto')
 }
 
-/** From here on a change is shown as a multiple: +33,333.3% is hard to read. */
+/** From this factor on, a change is shown as a multiple, because +33,333.3% is hard to read. */
 const timesFrom = 10n
 const timesMost = 1000n
 
 /** The change of a sum, as `+12.3%`, or as `× 12` for a multiple. */
 export function changeOf(now: bigint, before: bigint): string {
   if (before === 0n) return now === 0n ? '–' : t('costs.new')
-  // Refunds have no percentage.
+  // A change from refunds has no percentage.
   if (before < 0n) return '–'
   if (now > timesMost * before) return `> × ${count(Number(timesMost))}`
   if (now >= timesFrom * before) return `× ${count(Number((now * 2n + before) / (before * 2n)))}`
@@ -59,7 +54,7 @@ function percent(permille: number, signDisplay: 'auto' | 'exceptZero'): string {
   return (permille / 1000).toLocaleString(locale(), { style: 'percent', maximumFractionDigits: 1, signDisplay })
 }
 
-/** The largest of 1, 2, 5, 10, 20 … that is not above a number from 1 on: the upper label of a small axis. */
+/** The largest of 1, 2, 5, 10, 20 … up to a number of at least 1: the upper label of a small axis. */
 export function roundBelow(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most))
   return ([5, 2].find(one => one * power <= most) ?? 1) * power

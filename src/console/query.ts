@@ -4,7 +4,7 @@ import { queryText } from './api/call.ts'
 type Query = { readonly [name: string]: string | undefined }
 type Change = { readonly [name: string]: string | null | undefined }
 
-/** The address has a list's state: its filters and its position. */
+/** The state of a list is in the address: its filters and its position. */
 export function useQuery() {
   const { query, path, route } = useLocation()
   return {

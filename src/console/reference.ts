@@ -1,8 +1,7 @@
 import { copyText } from './copy-text.ts'
 import { remember } from './remember.ts'
 
-// Optional script of the reference: samples are tabs that all show the language picked last, and the content of a box
-// can be copied.
+// Optional script of the reference: samples are tabs, all with the last chosen language, and boxes can be copied.
 
 const page = document.querySelector<HTMLElement>('.reference')
 const words = page?.dataset ?? {}
@@ -18,7 +17,7 @@ function nameOf(sample: HTMLElement): string {
   return sample.dataset['sample'] ?? ''
 }
 
-/** Samples of one endpoint, one of which is shown. Without a script each of them opens by itself. */
+/** The samples of one endpoint, one of which is shown. Without this script, the user opens each of them. */
 function makeTabs(group: HTMLElement, at: number): void {
   const samples = [...group.querySelectorAll<HTMLDetailsElement>('[data-sample]')]
   const list = document.createElement('div')
@@ -77,7 +76,7 @@ function tabsOf(group: HTMLElement): readonly HTMLElement[] {
   return [...group.querySelectorAll<HTMLElement>('[role=tab]')]
 }
 
-/** Samples above change their height with the picked one: the view keeps its position. */
+/** Samples above change their height with the language, so this keeps the position of the view. */
 function stay(place: HTMLElement, change: () => void): void {
   const before = place.getBoundingClientRect().top
   change()

@@ -1,12 +1,12 @@
 const prefix = 'tollgate.'
 
-/** Preferences that this browser stores, never anything secret. A browser that refuses forgets them. */
+/** Preferences in this browser, which are never secret. A browser that refuses to store them forgets them. */
 export const remember = {
   read<T extends string>(name: string, known: readonly T[]): T | undefined {
     const kept = remember.text(name)
     return known.find(one => one === kept)
   },
-  /** As written, by any code. */
+  /** A text as stored, without validation. */
   text(name: string): string | undefined {
     try {
       return localStorage.getItem(prefix + name) ?? undefined
@@ -18,14 +18,14 @@ export const remember = {
     try {
       localStorage.removeItem(prefix + name)
     } catch {
-      // Then nothing is stored.
+      // Nothing is stored then.
     }
   },
   write(name: string, value: string): void {
     try {
       localStorage.setItem(prefix + name, value)
     } catch {
-      // Private windows may refuse.
+      // Private windows may refuse this.
     }
   },
 }

@@ -3,7 +3,7 @@ import { remember } from './remember.ts'
 
 const choices = ['on', 'off'] as const
 
-/** Whether single keys are shortcuts: users of speech input turn them off (WCAG 2.1.4). */
+/** Whether single keys are shortcuts. Users of speech input turn them off (WCAG 2.1.4). */
 export const hasShortcuts = signal(remember.read('shortcuts', choices) !== 'off')
 
 export function turnShortcuts(on: boolean): void {

@@ -3,8 +3,8 @@ import { amountOf, microsOf } from './money.ts'
 const cent = 10_000n
 
 /**
- * An amount as headlines and tables show it: two decimals and thousands marks. An amount below a tenth has as many
- * decimals as its first two digits need, so that it is never shown as 0. Below 0 it has a minus sign, not a hyphen.
+ * An amount in headlines and tables: two decimals and thousands separators. An amount below a tenth has two significant
+ * digits, so that it is never shown as 0. A negative amount has a minus sign, not a hyphen.
  */
 export function shownAmount(amount: string): string {
   const micros = microsOf(amount)
@@ -12,8 +12,8 @@ export function shownAmount(amount: string): string {
 }
 
 /**
- * An amount in a column with others of more than 0.10: two decimals, which are aligned; less than half a cent is
- * `< 0.01`. Null if it is not as small.
+ * An amount in a column with others of more than 0.10: two decimals for alignment; less than half a cent is `< 0.01`.
+ * Null if the amount is not that small.
  */
 export function shownAsSmall(amount: string): string | null {
   const micros = microsOf(amount)
@@ -24,7 +24,7 @@ export function shownAsSmall(amount: string): string | null {
   return micros < 0n ? `−${text}` : text
 }
 
-/** A forecast with three digits, the limit of its accuracy. Whole from 100 on. */
+/** A forecast with three digits, which is its accuracy. An integer from 100 on. */
 export function shownForecast(amount: string): string {
   const micros = microsOf(amount)
   const size = micros < 0n ? -micros : micros
@@ -34,18 +34,18 @@ export function shownForecast(amount: string): string {
   return `≈ ${size >= 100_000_000n ? text.replace(/\.\d+$/, '') : text}`
 }
 
-/** The decimals of a shown amount. */
+/** The number of decimals in a shown amount. */
 export function placesOf(shown: string): number {
   return shown.length - shown.indexOf('.') - 1
 }
 
-/** The value of the last digit that is shown, in micro-units. */
+/** The value of the last shown digit, in micro-units. */
 function unitOf(micros: bigint): bigint {
   const digits = String(micros < 0n ? -micros : micros).length
   return digits > 5 ? cent : digits > 2 ? 10n ** BigInt(digits - 2) : 1n
 }
 
-/** Rounds half away from 0. */
+/** Rounds half away from zero. */
 function roundTo(micros: bigint, unit: bigint): bigint {
   const size = micros < 0n ? -micros : micros
   const rounded = ((size + unit / 2n) / unit) * unit

@@ -1,7 +1,7 @@
 import { shownOperations } from '../operations/shown.ts'
 import type { Model } from './api/shapes.ts'
 
-/** The same key in each kind of client: with the first model that serves the operation. */
+/** Code for each kind of client with the same key, and the first model that serves the operation. */
 export function snippets(
   baseUrl: string,
   secret: string,

@@ -1,16 +1,16 @@
-/** A named filter: an address that can be sent to others. */
+/** A named filter. It is an address, so that a user can send it to others. */
 export type View = {
   readonly name: string
-  /** `?a=1&b=2`, as `queryText` writes it. */
+  /** `?a=1&b=2` in the format of `queryText`. */
   readonly query: string
 }
 
-/** In the gateway's format (`POST /api/account/views`). */
+/** The limits of the gateway (`POST /api/account/views`). */
 export const viewsMax = 30
 export const nameMax = 40
 const queryMax = 2000
 
-/** Views that a browser stored before the gateway did; any other value there is invalid. */
+/** Views that a browser stored in earlier versions; any other stored value is invalid. */
 export function readViews(kept: string | undefined): readonly View[] {
   let stored: unknown
   try {
@@ -30,8 +30,8 @@ function isView(value: unknown): value is View {
 }
 
 /**
- * Views that the browser has and the gateway lacks: one whose name is taken gets a number. At most as many as
- * there is room for.
+ * Views that exist in the browser but not in the gateway. A duplicate name gets a number. Limited to the number of
+ * views that the gateway still accepts.
  */
 export function missingViews(kept: readonly View[], known: readonly View[]): readonly View[] {
   const all = [...known]

@@ -1,7 +1,9 @@
 import { pathToFileURL } from 'node:url'
 import { defineConfig, type Plugin, type UserConfig } from 'vite'
 
-/** The console needs a small part of the operations' traits: it is computed here, and only the data is bundled. */
+/**
+ * The console needs few of the operations' traits: they are computed here, so that the bundle contains only the data.
+ */
 const operations: Plugin = {
   name: 'operations-as-data',
   async load(id) {
@@ -24,7 +26,7 @@ const early: Plugin = {
   },
 }
 
-/** Loaded with small scripts too, which do not need the rest. */
+/** Modules that small scripts use without the rest of the console. */
 const small =
   /[\\/]src[\\/]console[\\/](?:api[\\/](?:early|query-text)|pages[\\/]costs[\\/](?:asked|range|where)|words[\\/](?:addresses|languages|(?:en|zh)[.]json)|copy-text|remember|zone)\b(?!-)/
 
@@ -46,11 +48,11 @@ const console: UserConfig = {
     outDir: '../../dist/console',
     emptyOutDir: true,
     target: 'es2023',
-    // light-dark() stays as it is: the theme is one attribute, not two copies of every rule.
+    // Keeps light-dark(): a theme is one attribute instead of two copies of every rule.
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
-    // The page's policy allows no data: address in a style sheet.
+    // The page's policy forbids data: addresses in a style sheet.
     assetsInlineLimit: 0,
-    // The page names every script that it needs: none is discovered only when another has loaded.
+    // The page lists all its scripts, so that the browser does not discover one only after another has loaded.
     modulePreload: { polyfill: false },
     // Each page loads its own scripts; the style sheet is shared.
     cssCodeSplit: false,
@@ -69,7 +71,7 @@ const console: UserConfig = {
   },
 }
 
-/** The server build: the pages that need no script, bundled, so that they need no further package. */
+/** The server build: the pages without a required script, bundled so that they need no other package. */
 const ahead: UserConfig = {
   ...shared,
   publicDir: false,

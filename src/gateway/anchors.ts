@@ -3,24 +3,24 @@ import type { Log } from '../plugin-api/index.ts'
 import type { Clock, Pending } from '../util/index.ts'
 
 const everyMs = 3_600_000
-/** Some time after the start, which has other work. */
+/** Delayed, because a start has other work. */
 const firstMs = 60_000
-/** Chains per log line. */
+/** The number of chains per log line. */
 const together = 50
-/** How long a shutdown waits for the ledger. */
+/** The maximum time that a shutdown waits for the ledger. */
 const closeMs = 5_000
 
 type Parts = {
   readonly storage: Pick<Storage, 'flush'> & { readonly books: Pick<Storage['books'], 'anchor'> }
   readonly clock: Clock
   readonly log: Log
-  /** Also gets each anchor if telemetry is on. */
+  /** Receives each anchor if telemetry is on. */
   report(this: void, anchor: Anchor): void
 }
 
 /**
- * Logs the ends of the ledger's chains every hour and at shutdown: removing or rewriting entries later cannot change
- * what was logged. Chains without new entries are not logged again.
+ * Logs the ends of the ledger's chains every hour and at shutdown, so that entries cannot be removed or rewritten later
+ * without contradicting the log. Chains without new entries are not logged again.
  */
 export class Anchors {
   readonly #parts: Parts
@@ -33,7 +33,7 @@ export class Anchors {
     this.#wait(firstMs)
   }
 
-  /** @throws Error when the ledger cannot be read */
+  /** @throws Error if the ledger is unreadable */
   async run(): Promise<void> {
     const { storage, log, report } = this.#parts
     const { chains, ...facts } = await storage.books.anchor()

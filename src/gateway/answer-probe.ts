@@ -12,14 +12,14 @@ type ProbeSources = {
 }
 
 /**
- * Health checks of load balancers on the client listener, as on the operators' listener: `/healthz` (the process runs)
- * and `/readyz` (it accepts work). They need no key, look nothing up and are not logged. A route of the configuration
- * takes precedence.
+ * Answers health checks of load balancers on the client listener, as on the operators' listener: `/healthz` (the
+ * process runs) and `/readyz` (it accepts work). They need no key and no lookup, and are not logged. A route of the
+ * configuration takes precedence.
  * @returns false for any other request
  */
 export function answerProbe(req: IncomingMessage, res: ServerResponse, sources: ProbeSources): boolean {
   const { url = '', method } = req
-  // Client requests begin with `/v1`: one character decides.
+  // Client requests begin with `/v1`, so that one character decides.
   const letter = url.charCodeAt(1)
   if (letter !== letterH && letter !== letterR) return false
   const [path = ''] = url.split('?', 1)

@@ -8,11 +8,11 @@ import { Certificate } from './certificate.ts'
 import { Connections } from './connections.ts'
 import { bind, type CallerServer, createCallerServer, endIdle, type Listener, stopListening } from './listeners.ts'
 
-/** The time within which a new connection must send its request. */
+/** The maximum time between a new connection and its request. */
 const arrivalMs = 100
-/** The time for a written response to reach its client. */
+/** The time in which a written response reaches its client. */
 const lastWordsMs = 500
-/** The time for aborted requests to settle. */
+/** The time in which aborted requests settle. */
 const settleMs = 5_000
 
 type ApiListenerParts = {
@@ -22,13 +22,13 @@ type ApiListenerParts = {
   readonly log: GatewayLog
 }
 
-/** The client listener: the configured address, and connections that an embedding program hands over. */
+/** The client listener: the configured address, and connections from an embedding program. */
 export class ApiListener {
   readonly connections: Connections
   readonly #parts: ApiListenerParts
   readonly #brought = new Set<Duplex>()
   #outer: CallerServer | undefined
-  /** For connections that are handed over. */
+  /** For connections from an embedding program. */
   #inner: CallerServer | undefined
   #certificate: Certificate | undefined
   #isClosing = false
@@ -61,12 +61,12 @@ export class ApiListener {
     return this.#certificate?.endsAt ?? null
   }
 
-  /** @returns why the certificate of a new plan is unusable; the old one then stays */
+  /** @returns why the certificate of a new plan is unusable; the old one then stays in use */
   renew({ tls }: ServerConfig): string | undefined {
     return tls && this.#certificate?.renew(tls)
   }
 
-  /** Accepts nothing from now on. Every response that has not begun closes its connection. */
+  /** From now on accepts nothing, and every response that has not begun closes its connection. */
   release(): void {
     this.#isClosing = true
     this.#outer?.release()
@@ -74,12 +74,14 @@ export class ApiListener {
     this.#certificate?.close()
   }
 
-  /** Responses close their connections while clients are still accepted, so that few are open at the end. */
+  /**
+   * Responses close their connections while clients are still accepted, so that few connections are open at the end.
+   */
   async close(): Promise<void> {
     const { engine, clock } = this.#parts
     const { drainWaitMs } = engine.running.plan.server
     if (drainWaitMs > 0) await clock.sleep(drainWaitMs)
-    // Read what has arrived before the listener closes: its sender could not know whether it was received.
+    // Reads arrived data before the listener closes, because its sender could not know whether it was received.
     await nextTurn()
     await this.#drain(this.#outer?.server)
     await this.#letGoOfBrought()
@@ -96,14 +98,12 @@ export class ApiListener {
     })
   }
 
-  /**
-   * Accepts no new work. Running work ends by itself, or is aborted at the deadline, or is abandoned if that fails too.
-   */
+  /** Accepts no new work. Running work ends by itself, or is aborted at the deadline, or is then abandoned. */
   async #drain(server: CallerServer['server'] | undefined): Promise<void> {
     const { engine, clock, log } = this.#parts
     const { drainMs, drainWaitMs } = engine.running.plan.server
     const ended = server?.listening === true ? stopListening(server) : undefined
-    // A load balancer may have opened a connection at the last moment, whose request has not arrived yet.
+    // A load balancer may have just opened a connection whose request has not arrived yet.
     if (ended && drainWaitMs > 0) await clock.sleep(arrivalMs)
     const unbound = server && ended && endIdle(server, ended, clock)
     const deadline = clock.after(drainMs, () => engine.stop())
@@ -120,7 +120,7 @@ export class ApiListener {
     await unbound
   }
 
-  /** Gives the last responses time to arrive. */
+  /** Gives the last responses time to reach their clients. */
   async #letGoOfBrought(): Promise<void> {
     const gone = [...this.#brought].map(one => new Promise<void>(resolve => one.once('close', () => resolve())))
     await this.#atMost(lastWordsMs, Promise.all(gone))
@@ -131,7 +131,7 @@ export class ApiListener {
     for (const connection of this.#brought) connection.destroy()
   }
 
-  /** Waits for a promise, for at most so many milliseconds. */
+  /** Waits for a promise, but not longer than a number of milliseconds. */
   async #atMost(ms: number, done: Promise<unknown> | undefined): Promise<void> {
     const { clock } = this.#parts
     let limit: Pending | undefined

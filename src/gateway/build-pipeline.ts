@@ -8,13 +8,13 @@ import type { pluginFinder } from './plugin-finder.ts'
 
 type BuilderParts = {
   readonly finder: () => ReturnType<typeof pluginFinder>
-  /** What every plugin gets. */
+  /** The parts of the host that are equal for every plugin. */
   readonly host: Omit<Host, 'plan' | 'keep'>
   /** Loaded in parallel with the storage. */
   readonly Pipeline: typeof Pipeline
 }
 
-/** Creates the plugins of a plan. What they `keep` survives a reload. */
+/** Creates the plugins of a plan. State that they `keep` survives a reload. */
 export class PipelineBuilder {
   readonly #parts: BuilderParts
   readonly #kept = new Map<string, unknown>()
@@ -23,7 +23,7 @@ export class PipelineBuilder {
     this.#parts = parts
   }
 
-  /** @throws ConfigError when a plugin throws, or has unknown hooks; plugins that were created before are closed */
+  /** @throws ConfigError if a plugin throws or has unknown hooks; plugins that were created before are closed */
   async build(plan: CompiledConfig): Promise<Pipeline> {
     const { Pipeline } = this.#parts
     const finder = this.#parts.finder()
@@ -35,7 +35,7 @@ export class PipelineBuilder {
         throw new Error(`plugin '${line.plugin}' existed when the configuration was checked, but is missing now`)
       const created = createHooks(plugin, { ...line, path: `pipeline[${i}]` }, hostOf(plugin, host, this.#kept))
       if ('finding' in created) {
-        // Earlier plugins have started timers: a reload that fails must close them.
+        // Earlier plugins have started timers, so a failed reload must close them.
         await new Pipeline(steps).close()
         throw new ConfigError([created.finding])
       }

@@ -6,7 +6,9 @@ import type { Log } from '../plugin-api/index.ts'
 
 type CertificateFiles = { readonly cert: string; readonly key: string }
 
-/** Tools that renew certificates replace files one by one, by links: the files are polled, not watched. */
+/**
+ * The files are polled instead of watched, because tools that renew certificates replace them one by one through links.
+ */
 const lookMs = 2_000
 /** Older TLS versions are unnecessary and insecure. */
 const versionLeast = 'TLSv1.2'
@@ -20,7 +22,7 @@ export class Certificate {
   #server: Server | undefined
   #pair: Pair
 
-  /** @throws Error when the files cannot be read, or do not belong together */
+  /** @throws Error if the files are unreadable or do not match */
   constructor(files: CertificateFiles, log: Log) {
     this.#files = files
     this.#log = log
@@ -42,10 +44,7 @@ export class Certificate {
     this.#look()
   }
 
-  /**
-   * Loads the files, or these other ones. On an error, which is reported, the old certificate stays. @returns the
-   * reason
-   */
+  /** Loads the files, or other ones. An error is reported, and the old certificate stays in use. @returns the reason */
   renew(files: CertificateFiles = this.#files): string | undefined {
     if (files.cert !== this.#files.cert || files.key !== this.#files.key) {
       this.close()

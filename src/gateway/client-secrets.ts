@@ -24,8 +24,8 @@ type Parts = {
 }
 
 /**
- * Creates a short-lived secret for a browser, for sessions of one model. The key that creates it pays. The gateway issues it:
- * a vendor's secret would let the browser bypass the gateway.
+ * Creates a short-lived secret for a browser, for sessions with one model. The key that creates it pays. The gateway
+ * issues its own secret, because with a vendor's secret the browser could bypass the gateway.
  */
 export async function createClientSecret(
   { storage, clock, random }: Parts,
@@ -50,7 +50,7 @@ export async function createClientSecret(
   }
 }
 
-/** Creates a secret for one model until the given time, in the form for clients. @throws Failure storage_unavailable */
+/** Creates a secret for one model with an expiry, in the form for clients. @throws Failure storage_unavailable */
 export async function createLinkSecret(
   { storage, random }: Pick<Parts, 'storage' | 'random'>,
   { slots }: RequestContext,

@@ -3,21 +3,18 @@ import { compareSettings, secretPlaces, showDiff } from '../config/index.ts'
 import type { StoredConfig, ConfigDifference, KeptText, CompiledConfig, Upstream } from '../domain/index.ts'
 import { secretsOf } from './secrets-of.ts'
 
-/** Enough to detect a changed secret, and too little to find the secret. */
+/** Enough digits to detect a changed secret, and too few to find the secret. */
 const checkDigits = 4
-/** The fingerprint stays small: further secrets are only compared together. */
+/** The maximum number of secrets with their own fingerprint, to keep it small. All others are compared together. */
 const printsMax = 256
-/** Of all files together: a comparison takes time, and blocks other requests. */
+/** The maximum for all files together, because a comparison takes time and blocks other requests. */
 const changedLinesMax = 20_000
 const othersChanged = 'secrets: changed'
 
-/** Settings that differ between replicas through a variable. */
+/** Settings that differ between replicas if a variable sets them. */
 const ownOfReplica = ['server.listen', 'server.ops']
 
-/**
- * Equal for two configurations with the same settings and secrets, wherever their files are and whatever address they
- * listen on.
- */
+/** A fingerprint, equal for configurations with the same settings and secrets, regardless of paths and addresses. */
 export function markOf(plan: CompiledConfig, files: readonly KeptText[]): string {
   const settings = Object.entries(plan.settings)
     .filter(([path]) => !ownOfReplica.includes(path))
@@ -27,7 +24,7 @@ export function markOf(plan: CompiledConfig, files: readonly KeptText[]): string
   const digest = createHash('sha256')
     .update(JSON.stringify([settings, routes, files.map(({ file, text }) => [file, text])]))
     .digest('hex')
-  // Covered values: secrets, and other values next to them, such as a header whose name does not indicate a secret.
+  // Redacted values are secrets, and other values such as a header whose name does not indicate a secret.
   const secrets = [...new Set([...secretsOf(plan), ...coveredIn(plan)])].sort()
   const check = createHash('sha256').update(JSON.stringify(secrets)).digest('hex').slice(0, checkDigits)
   return `${digest.slice(0, 32)} ${check} ${JSON.stringify(printsOf(plan))}`
@@ -35,10 +32,7 @@ export function markOf(plan: CompiledConfig, files: readonly KeptText[]): string
 
 type Prints = { readonly [place: string]: string }
 
-/**
- * Four digits for each secret, salted with its path: enough to detect a change, without revealing that two secrets are
- * equal.
- */
+/** Four digits for each secret, salted with its path: a change is visible, but not whether two secrets are equal. */
 function printsOf(plan: CompiledConfig): Prints {
   const places = [...secretPlaces(plan)]
   if (places.length > printsMax) return {}
@@ -66,7 +60,7 @@ function readPrints(text: string): Prints {
   }
 }
 
-/** Whether two fingerprints are of one configuration, as far as both report it. */
+/** Whether two fingerprints are of one configuration, as far as both contain it. */
 export function isSameMark(one: string, other: string): boolean {
   const [a, b] = [readMark(one), readMark(other)]
   return a.digest === b.digest && a.check === b.check && changedPrints(a, b).length === 0
@@ -94,10 +88,7 @@ function byName(values: { readonly [name: string]: string }) {
   return Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/**
- * The changes of a configuration, a line each: settings, and secrets as changed. `known` are secrets whose paths are
- * known.
- */
+/** The changes of a configuration, one line each; secrets only as changed. `known` are secrets with a known path. */
 export function describeTaken(
   before: Pick<StoredConfig, 'settings' | 'mark'>,
   after: Pick<StoredConfig, 'settings' | 'mark'>,
@@ -113,7 +104,7 @@ export function describeTaken(
 
 /** Without an earlier configuration, all of `after` is new. */
 export function diffConfigs(before: StoredConfig | undefined, after: StoredConfig): ConfigDifference {
-  // Changes of secrets were recorded when it took effect: the two texts do not show them.
+  // The secrets' changes were recorded when the configuration took effect; the texts do not show them.
   const known = before?.id === after.id - 1 ? after.changes.filter(line => line.endsWith(': changed')) : []
   const [oldTexts, newTexts] = [textsOf(before), textsOf(after)]
   let left = changedLinesMax
@@ -134,7 +125,7 @@ function textsOf(kept: StoredConfig | undefined): ReadonlyMap<string, string | n
   return new Map(kept?.files.map(({ file, text }) => [file, text]))
 }
 
-/** Lines of both between the common beginning and the common end. */
+/** The number of lines of both between the common beginning and the common end. */
 function changedBetween(was: readonly string[], is: readonly string[]): number {
   const shorter = Math.min(was.length, is.length)
   let head = 0

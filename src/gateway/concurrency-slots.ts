@@ -8,7 +8,7 @@ import {
   type CompiledConfig,
 } from '../domain/index.ts'
 
-/** The requests in flight of a concurrency limit. `taken` is at most the limit: in shadow mode there may be more. */
+/** The running requests under a concurrency limit. `taken` may exceed the limit only in shadow mode. */
 export type SlotsInUse = {
   readonly of: 'upstream' | 'key' | 'group'
   readonly name: string

@@ -22,13 +22,13 @@ import { replaceFiles, type Replacement, whyNotWritable, WriteError } from './wr
 /** The result of a change of the configuration, before it is made. */
 export type Proposal = {
   /**
-   * Hash of the texts that the change is based on. The write passes it back, so that newer texts are not overwritten.
+   * The hash of the texts that the change is based on. The write repeats it, so that newer texts are not overwritten.
    */
   readonly base: string
   /** Whether the gateway would accept the result. */
   readonly ok: boolean
   readonly findings: readonly Finding[]
-  /** The differences in meaning, a line each. */
+  /** The differences in meaning, one line each. */
   readonly changes: readonly string[]
   readonly files: readonly FileDiff[]
   /** For `patch -p1` in the folder of the main file; null if it would contain a secret. */
@@ -48,13 +48,13 @@ export type Written =
       /** Path of the backup. */
       readonly backups: readonly string[]
       readonly changes: readonly string[]
-      /** Undefined if another process reads it. */
+      /** Undefined if another process reads the file. */
       readonly revision: string | undefined
     }
   | {
       readonly kind: 'refused'
       readonly findings: readonly Finding[]
-      /** Files that still have the new text: they were saved by others before they could be restored. */
+      /** Files that still have the new text, because others saved them before they could be restored. */
       readonly left?: { readonly files: readonly string[]; readonly changes: readonly string[] }
     }
   | { readonly kind: 'changed'; readonly file: string; readonly detail: string }
@@ -68,7 +68,7 @@ type Made = {
   readonly edited: Extract<Edited, { ok: true }>
 }
 
-/** Proposes changes of the configuration files, and writes them if that is allowed. */
+/** Proposes changes to the configuration files, and writes them if that is allowed. */
 export class ConfigEditor {
   readonly #source: ConfigSource
   readonly #plan: () => CompiledConfig
@@ -85,7 +85,7 @@ export class ConfigEditor {
     this.#reload = reload
   }
 
-  /** The editable entries as written. @throws Error when the files cannot be read */
+  /** The editable entries as written. @throws Error if the files are unreadable */
   async list(): Promise<{ readonly base: string } & Editable> {
     const texts = await this.#source.texts()
     const read = await applyEdits(texts, this.#source.env, [])
@@ -98,7 +98,7 @@ export class ConfigEditor {
     return 'why' in made ? made : made.proposal
   }
 
-  /** The configuration after a change; nothing is started with it. */
+  /** The plan after a change, without starting anything. */
   async planOf(edits: readonly ConfigEdit[]): Promise<Judged | NotProposed> {
     const edited = await applyEdits(await this.#source.texts(), this.#source.env, edits)
     return edited.ok ? this.#source.judge(edited.texts, this.#plan()) : { why: edited.why, edit: edited.edit }
@@ -113,8 +113,7 @@ export class ConfigEditor {
   }
 
   /**
-   * Writes a change that was proposed for `base` and reloads, one change at a time. Either both succeed or nothing
-   * changes.
+   * Writes a change that was proposed for `base`, and reloads, one change at a time. Both succeed, or nothing changes.
    */
   write(edits: readonly ConfigEdit[], base: string, by: string): Promise<Written | NotProposed> {
     const next = this.#turn.then(() => this.#write(edits, base, by))
@@ -134,7 +133,7 @@ export class ConfigEditor {
       const backups = await replaceFiles(files)
       const reloaded = await this.#reload?.(by)
       if (reloaded && !reloaded.ok) {
-        // A fault that the check could not find: restore the old files.
+        // A problem that the check could not find, so the old files are restored.
         const { findings } = reloaded
         try {
           await replaceFiles(
@@ -195,7 +194,7 @@ export class ConfigEditor {
   }
 }
 
-/** The texts, with those of the files that they refer to. */
+/** The texts, including those of the files that they refer to. */
 async function bareTexts(texts: ConfigTexts, { env }: ConfigSource): Promise<ConfigTexts | undefined> {
   const read = await applyEdits(texts, env, [])
   return read.ok ? read.texts : undefined
@@ -207,7 +206,7 @@ function textOf({ file, text, parts = {} }: ConfigTexts, path: string): string {
   return (path === resolve(file) ? text : (parts[path] ?? '')).replace(mark, '')
 }
 
-/** Replaces the file on disk, with a byte order mark if it has one. */
+/** The replacement of a file on disk, which keeps its byte order mark. */
 async function replacementOf(
   path: string,
   before: ConfigTexts,
@@ -219,7 +218,7 @@ async function replacementOf(
   return { path, before: old, after: start + textOf(after, path) }
 }
 
-/** Covers all texts: a change of any text changes the base. */
+/** Includes all texts, so that a change of any text changes the base. */
 function baseOf({ file, text, parts = {} }: ConfigTexts): string {
   const all = [[resolve(file), text], ...Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1))]
   return createHash('sha256').update(JSON.stringify(all)).digest('base64url').slice(0, 22)

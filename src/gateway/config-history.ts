@@ -8,9 +8,9 @@ import { readVersion } from './version.ts'
 const retryMs = 60_000
 /** The maximum number of revisions that wait for the storage. */
 const waitingMax = 20
-/** Other gateways on the storage may write theirs at the same time. */
+/** The maximum number of attempts, because other gateways on the storage may write at the same time. */
 const triesMax = 10
-/** How long a shutdown waits for the storage. */
+/** The maximum time that a shutdown waits for the storage. */
 const closeMs = 2_000
 
 type Taken = ConfigCause & {
@@ -21,9 +21,7 @@ type Taken = ConfigCause & {
   readonly secrets: readonly string[]
 }
 
-/**
- * Stores the configurations that took effect, without secrets. Nothing waits for it: failed writes are repeated.
- */
+/** Stores the configurations that took effect, without secrets, in the background. Failed writes are repeated. */
 export class ConfigHistorian {
   readonly #configs: Storage['configs']
   readonly #clock: Clock
@@ -44,7 +42,7 @@ export class ConfigHistorian {
     this.#log = log
   }
 
-  /** `before`: the one that it replaces. */
+  /** `before`: the previous configuration. */
   took(plan: CompiledConfig, cause: ConfigCause, before?: CompiledConfig): void {
     const secrets = before ? secretChanges(before, plan) : []
     this.#waiting.push({ ...cause, at: this.#clock.now(), plan, files: shownTextsOf(plan), secrets })
@@ -52,7 +50,7 @@ export class ConfigHistorian {
     this.#turn = this.#turn.then(() => this.#keepAll())
   }
 
-  /** Waits a moment for the current write; queued ones are dropped. */
+  /** Waits briefly for the current write; queued writes are dropped. */
   async close(): Promise<void> {
     this.#retry?.cancel()
     let limit: Pending | undefined
@@ -82,7 +80,7 @@ export class ConfigHistorian {
     }
   }
 
-  /** A revision that waited too long is not recorded: later ones exist, and it would look like a return to it. */
+  /** A revision that has waited too long is not recorded: later ones exist, and it would look like a return to it. */
   async #dropOld(): Promise<void> {
     if (!this.#hasWaited) return
     const [newest] = await this.#configs.list({ limit: 1 })
@@ -92,7 +90,7 @@ export class ConfigHistorian {
     this.#waiting.splice(0, this.#waiting.length, ...young)
   }
 
-  /** The first process writes it; other processes that find it there do nothing. */
+  /** The first process writes it; all others find it and do nothing. */
   async #keep({ plan, files, secrets, at, how, by }: Taken): Promise<void> {
     const { revision, settings } = plan
     const mark = markOf(plan, files)

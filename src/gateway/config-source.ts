@@ -14,20 +14,20 @@ import { knownNames } from './known-names.ts'
 import { chargesAlike, readableAgain } from './rate-stored-config.ts'
 import { pluginFinder } from './plugin-finder.ts'
 
-/** Where to read the configuration: a file, or a text. */
+/** The source of the configuration: a file, or a text. */
 export type GatewayConfig =
   | string
   | {
       readonly text: string
       readonly file?: string
-      /** The texts of the files that it refers to, by absolute path; absent: read from disk. */
+      /** The texts of the files that it refers to, by absolute path; if absent, they are read from disk. */
       readonly parts?: { readonly [path: string]: string }
     }
 
 /** Environment variables, by name. */
 export type Environment = { readonly [name: string]: string | undefined }
 
-/** Where a gateway's configuration comes from, and how it is read: at its start, again, or for a check. */
+/** The source of a gateway's configuration, which is read at the start, for reloads, and for checks. */
 export class ConfigSource {
   readonly file: string
   readonly #config: GatewayConfig
@@ -41,7 +41,7 @@ export class ConfigSource {
     this.#brought = brought
   }
 
-  /** A program that passes a text may replace it, like a saved file. */
+  /** A program that passes a text may replace it, as an editor may save a file. */
   get #content(): Pick<LoadRequest, 'text' | 'parts'> {
     if (typeof this.#config !== 'object') return {}
     const { text, parts } = this.#config
@@ -53,7 +53,9 @@ export class ConfigSource {
     return pluginFinder(this.file, this.#brought)
   }
 
-  /** Reads it as it is now: a plan, or its findings. `inUse`: the configuration to be replaced, if there is one. */
+  /**
+   * Reads the current configuration: a plan, or its findings. `inUse`: the configuration that it would replace, if any.
+   */
   read(inUse?: CompiledConfig): ReturnType<typeof loadPlan> {
     return loadPlan({
       file: this.file,
@@ -65,7 +67,7 @@ export class ConfigSource {
     })
   }
 
-  /** @throws ConfigError when it is not valid */
+  /** @throws ConfigError if it is invalid */
   async readPlan(): Promise<CompiledConfig> {
     const loaded = await this.read()
     if (loaded.ok) return loaded.plan
@@ -73,7 +75,7 @@ export class ConfigSource {
   }
 
   /**
-   * Reads a text that a person pasted as the configuration. It may only load code, read files and use variables that
+   * Checks a text that a person pasted as the configuration. It may only load code, read files and use variables that
    * the active configuration refers to as well.
    */
   async check(text: string, inUse: CompiledConfig) {
@@ -81,14 +83,14 @@ export class ConfigSource {
     return loaded.ok ? { ok: true, findings: loaded.notes } : { ok: false, findings: loaded.findings }
   }
 
-  /** The same, as a plan with which nothing was started. */
+  /** The same with the resulting plan; nothing is started with it. */
   judgeForeign(text: string, inUse: CompiledConfig): ReturnType<typeof loadPlan> {
     const { secretFiles, variables = new Set<string>() } = inUse
     const nameable = { files: new Set(secretFiles.keys()), variables }
     return this.#judge({ file: this.file, text }, inUse, { nameable })
   }
 
-  /** The texts of its own files with a change: the files that they refer to are the gateway's own, and may be read. */
+  /** The texts of its own files after a change. The files that they refer to are the gateway's own, and may be read. */
   judge(texts: ConfigTexts, inUse: CompiledConfig): ReturnType<typeof loadPlan> {
     return this.#judge(texts, inUse, {})
   }
@@ -100,8 +102,8 @@ export class ConfigSource {
   }
 
   /**
-   * An earlier configuration, only for its prices; undefined if one of its texts was too long to store, or if it does
-   * not charge as it did.
+   * An earlier configuration, only for its prices; undefined if one of its texts was too long to store, or if it would
+   * charge differently now.
    */
   async judgeKept(
     kept: Pick<StoredConfig, 'files' | 'settings'>,
@@ -110,7 +112,7 @@ export class ConfigSource {
     const again = readableAgain(kept, inUse, this.#env)
     if (!again) return undefined
     const { texts, env } = again
-    // Its prices were set by its author, so they are compared as they are.
+    // The author of the text has set its prices, so that they need not be hidden.
     const readable = new Set(Object.keys(texts.parts ?? {}))
     const loaded = await this.#judge(texts, inUse, { env, readable, booksOnly: true, variablesAreSecret: false })
     return loaded.ok && !chargesAlike(kept.settings, loaded.plan.settings) ? undefined : loaded
@@ -143,7 +145,7 @@ export class ConfigSource {
     })
   }
 
-  /** Whether it is read from a file, which may be replaced. */
+  /** Whether it is a file, which may be replaced. */
   get onDisk(): boolean {
     return typeof this.#config === 'string'
   }
@@ -158,7 +160,7 @@ export class ConfigSource {
     return { file: this.file, text: text ?? (await readFile(this.file, 'utf8')), ...(parts && { parts }) }
   }
 
-  /** The text with its secrets redacted. */
+  /** The text with redacted secrets. */
   async show() {
     const { text, parts } = this.#content
     return showConfig(this.file, text ?? (await readFile(this.file, 'utf8')), this.#env, parts)

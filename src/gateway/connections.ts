@@ -4,7 +4,7 @@ import { isTrusted } from '../util/index.ts'
 
 type Bounds = Pick<ServerConfig, 'connectionsMax' | 'connectionsPerAddress' | 'trustedProxies'>
 
-/** Counts the connections of clients and closes those beyond its limits, before a byte is read. */
+/** Counts client connections, and closes those over the limits before a byte is read. */
 export class Connections {
   open = 0
   refused = 0
@@ -15,7 +15,7 @@ export class Connections {
     this.#bounds = bounds
   }
 
-  /** False if it exceeds the limit; it is then closed. */
+  /** False for a connection over the limit, which is then closed. */
   enter(socket: Socket): boolean {
     const { connectionsMax, connectionsPerAddress, trustedProxies = [] } = this.#bounds()
     const address = socket.remoteAddress ?? ''

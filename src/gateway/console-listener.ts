@@ -5,13 +5,15 @@ import type { Admin, AdminParts, Pages } from '../admin/index.ts'
 import { createSecret, hashSecret, hintOfSecret, networkOf } from '../util/index.ts'
 import type { Listener } from './listeners.ts'
 
-/** The console's build output, next to the compiled program or in a clone of its sources. */
+/** The console's build output, next to the compiled program or in a clone of the sources. */
 const built = new URL(import.meta.url.endsWith('.js') ? '../../' : '../../dist/', import.meta.url)
 const assets = fileURLToPath(new URL('console/', built))
 const paths = /^\/(?:api\/|(?:console|pricing|docs|openapi\.json)(?:[/?]|$))/
 const letterV = 118
 
-/** Whether a request is for the console instead of the API, whose paths begin with `/v1`; one character decides. */
+/**
+ * Whether a request is for the console instead of the API, whose paths begin with `/v1`, so that one character decides.
+ */
 export function isConsolePath(url: string): boolean {
   return url.charCodeAt(1) !== letterV && paths.test(url)
 }
@@ -66,7 +68,7 @@ export function createConsoleListener(parts: ConsoleParts): ConsoleListener {
   }
 }
 
-/** Files of the build; searched again if there were none. */
+/** The module of the built pages; if there is none, the next call searches again. */
 async function loadPages(): Promise<Pages | undefined> {
   try {
     return (await import(new URL('pages/index.js', built).href)) as Pages

@@ -11,7 +11,7 @@ type Created = { readonly hooks: Hooks } | { readonly finding: Finding }
 export function createHooks(plugin: AnyPlugin, line: PlacedStep, host: Host): Created {
   let hooks: Hooks
   try {
-    // The options were checked against this plugin's own schema when the plan was made.
+    // This plugin's own schema has validated the options, when the plan was created.
     hooks = plugin.create(line.options as never, host)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
@@ -28,7 +28,7 @@ function findingAt({ origin, path }: PlacedStep, code: string, message: string, 
   return { severity: 'error', code, file, line, col, path, message, ...(remedy && { remedy }), caret: '' }
 }
 
-/** What a plugin gets. The state that it keeps is stored under the plugin's own name. */
+/** The host for a plugin. The plugin's state is stored under the plugin's own name. */
 export function hostOf(plugin: AnyPlugin, shared: Omit<Host, 'keep'>, kept: Map<string, unknown>): Host {
   return {
     ...shared,

@@ -18,7 +18,7 @@ type RecorderParts = {
 /** Passes a settled request to all recorders. */
 export function createRecorder(parts: RecorderParts): (row: LogRow, context: RequestContext) => void {
   const { observers, storage, charges, log, metrics, telemetry } = parts
-  // One by one: a recorder that fails affects neither the others nor the request.
+  // Separate recorders: one that fails affects neither the others nor the request.
   const recorders: readonly ((row: LogRow, context: RequestContext) => void)[] = [
     observers.quiet('journal', row => storage.journal.append(row)),
     observers.quiet('log', row => log.request(row)),

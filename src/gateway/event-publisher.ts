@@ -6,7 +6,7 @@ import { labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
 import type { Reloaded } from './reloads.ts'
 import type { ProcessStatus } from './status.ts'
 
-/** The number of listed changes of a reload, or of findings that refused it. */
+/** The maximum number of listed changes of a reload, or of findings of a refused one. */
 const findingsMax = 20
 const lineCharsMax = 300
 
@@ -18,7 +18,7 @@ type Parts = {
   receivers(this: void): CompiledConfig['webhooks']
 }
 
-/** Sends events to the receivers of the configuration. The dispatcher is loaded only if there is one. */
+/** Sends events to the receivers in the configuration. Their code is loaded only if there is a receiver. */
 export class EventPublisher {
   readonly #parts: Parts
   #deliveries: Promise<Deliveries> | undefined
@@ -38,8 +38,8 @@ export class EventPublisher {
   }
 
   /**
-   * If several gateways load the same configuration, each reports it, and it is stored once. A reload without changes
-   * is reported only if it ends a refusal.
+   * If several gateways load the same configuration, each reports it, but it is stored once. A reload without changes
+   * is reported only if it follows a refused one.
    */
   reloaded({ kind, findings, ...rest }: Reloaded): void {
     const lines = findings.slice(0, findingsMax).map(line => line.slice(0, lineCharsMax))
@@ -51,7 +51,7 @@ export class EventPublisher {
     written().catch((error: unknown) => log.warn({ err: error }, `${kind} could not be published`))
   }
 
-  /** Receivers that accept nothing: since when, and why. */
+  /** Receivers that accept no events: the start and the reason. */
   get silent(): NonNullable<ProcessStatus['silent_webhooks']> {
     const silent = [...(this.#running?.silent ?? [])]
     return silent.map(([name, { since, why }]) => ({ name, since: new Date(since).toISOString(), why }))
@@ -72,7 +72,7 @@ export class EventPublisher {
   }
 }
 
-/** For receivers that another process sends to, nothing is known here: the longest outage counts. */
+/** A process knows nothing about receivers that another process sends to, so the longest outage counts. */
 function silenceOf({ tries, silent }: Deliveries, now: number): Snapshot {
   const values = [...tries.keys()].map(webhook => {
     const since = silent.get(webhook)?.since ?? now

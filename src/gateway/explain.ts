@@ -27,8 +27,8 @@ import type { Target } from '../plugin-api/index.ts'
 import { formatMoney, type Micros } from '../util/index.ts'
 
 /**
- * Explains a request without making it: the plugins of the plan are called in their order, as for a request.
- * @throws Failure with which the gateway would refuse it
+ * Explains a request without sending it: calls the plan's plugins in order, as for a real request.
+ * @throws Failure the refusal of the gateway
  */
 export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): RequestExplanation {
   const { operation, body: requestBody, dropped: lost } = imagineRoute(plan, request)
@@ -96,7 +96,7 @@ function explainFallbacks(
   })
 }
 
-/** The model of the request, by the gateway's name. */
+/** The gateway's name for the requested model. */
 function nameOf({ model, aliases }: ImaginedRequest): string {
   return aliases?.get(model) ?? model
 }
@@ -123,7 +123,7 @@ function explainRetry(route: Route, target: Target): RequestExplanation['retry']
   return { on: [...retry.on], attempts: retry.attempts, if_sold: retry.paysTwice || isRepeatable({ route }, target) }
 }
 
-/** Each plugin sees the request as the earlier plugins have changed it. */
+/** Each plugin gets the request as changed by the earlier plugins. */
 function askPlugins(plan: CompiledConfig, first: Imagined): { readonly out: Body; readonly quotes: readonly Quote[] } {
   let { out } = first
   const quotes: Quote[] = []
@@ -143,7 +143,7 @@ export function concerned(
 ): readonly { readonly plugin: KnownPlugin; readonly facet: never; readonly options: never }[] {
   return (
     plugins.inUse
-      // Checked against the plugin's own schemas, which is what their types follow from.
+      // The plugins' own schemas have validated these values, and their types follow from the schemas.
       .map((plugin, i) => ({
         plugin,
         facet: facets.get(plugin.name) as never,
@@ -153,7 +153,7 @@ export function concerned(
   )
 }
 
-/** The operations of a model: a family that lists no operations supports all. */
+/** The operations of a model. A family without a list of operations supports all. */
 export function operationsOf(plan: CompiledConfig, { family: { forward } }: Model): readonly string[] {
   const routed = new Set(plan.routes.filter(route => route.serve === undefined).map(route => route.operation))
   return [...routed].filter(operation => forward.size === 0 || forward.has(operation))
@@ -188,7 +188,7 @@ function writePrice(quoted: PriceQuote, currency: string): NonNullable<RequestEx
   }
 }
 
-/** The request with which the gateway continues: the given one, or the one into which a plugin converts it. */
+/** The request with which the gateway would continue: the given one, or a plugin's conversion of it. */
 function imagineRoute(
   plan: CompiledConfig,
   request: ImaginedRequest,

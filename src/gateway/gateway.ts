@@ -86,16 +86,18 @@ export type GatewayParts = {
   /** The system clock by default. A clock with only `now` uses the system's timers. */
   readonly clock?: Times & Partial<Timers>
   readonly random?: Random
-  /** A logger with four methods. It gets no secrets. By default the gateway's own logger, on standard error. */
+  /**
+   * A logger with four methods. It receives no secrets. By default the gateway's own, which writes to standard error.
+   */
   readonly log?: Log | GatewayLog
-  /** The store of limit counters, in place of the configured one; closed with the gateway. */
+  /** The store of limit counters, instead of the configured one; closed with the gateway. */
   readonly counters?: Counters
   /** Plugins in addition to the built-in ones and those that the configuration refers to by package or path. */
   readonly plugins?: readonly AnyPlugin[]
-  /** The configuration if it was just read; absent: read now. */
+  /** The configuration if it was just read; if absent, it is read. */
   readonly plan?: CompiledConfig
   /**
-   * `worker`: one of several processes on an address and a storage, which the process that started them has claimed. It
+   * `worker`: one of several processes that share an address and a storage, which their parent process has claimed. It
    * opens no listener for operators.
    */
   readonly role?: 'gateway' | 'worker'
@@ -115,29 +117,31 @@ export type Gateway = AsyncDisposable & {
   readonly storage: Storage
   readonly metrics: Metrics
   readonly log: GatewayLog
-  /** The simulated upstreams in use, by name. */
+  /** The addresses of the simulated upstreams in use, by name. */
   readonly simulated: ReadonlyMap<string, string>
   readonly listener: Listener
-  /** Exchanges that have not settled yet. */
+  /** The number of exchanges that have not settled. */
   readonly open: number
-  /** Whether it accepts work, billable work included. */
+  /** Whether it accepts work, including billable work. */
   readonly ready: boolean
   /** The status of this process. */
   status(): ProcessStatus
-  /** Charges under review, of all gateways on the storage; null while the storage is unreachable. */
+  /** Charges under review of all gateways on the storage; null while the storage is unreachable. */
   reviews(): Promise<ReviewStatus | null>
   listen(): Promise<Listening>
   /** Serves a connection that other code has accepted. */
   accept(connection: Duplex): void
-  /** Reads the configuration again: all of it takes effect, or none. `cause` is for its history; a program's by default. */
+  /**
+   * Reads the configuration again: all of it takes effect, or nothing. `cause`: for the history; a program by default.
+   */
   reload(cause?: ConfigCause): Promise<ReloadResult>
-  /** Lets requests under way finish (at most `server.drain`), writes what is queued, and lets go of everything. */
+  /** Lets running requests finish (for at most `server.drain`), writes queued data, and releases all resources. */
   close(): Promise<void>
 }
 
 /**
- * Builds a gateway from its configuration: validates, opens the stores, recovers charges, creates the plugins.
- * @throws ConfigError when the configuration is not valid; StorageError when the stores cannot be opened
+ * Creates a gateway from its configuration: validates it, opens the stores, recovers charges, creates the plugins.
+ * @throws ConfigError if the configuration is invalid; StorageError if the stores cannot be opened
  */
 export async function createGateway(config: GatewayConfig, parts: GatewayParts = {}): Promise<Gateway> {
   const env = parts.env ?? process.env
@@ -158,7 +162,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   }
 }
 
-/** The base of everything else: time, randomness, and the log. */
+/** The base of all other parts: time, randomness, and the log. */
 type Base = {
   readonly clock: Clock
   readonly random: Random
@@ -191,7 +195,7 @@ type Opened = Base & {
 
 async function openStores(plan: CompiledConfig, base: Base, parts: GatewayParts): Promise<Opened> {
   const { clock, random, ids, log, metrics, observers } = base
-  // The storage's thread starts while this one loads the engine: a start takes as long as the longer of the two.
+  // The storage's thread starts while this one loads the engine, so that a start takes the longer of the two times.
   const [storage, counters, modules] = await openAll(
     openStorage({
       url: plan.storage,
@@ -218,7 +222,7 @@ type Started = Opened & {
   readonly jobs: JobRunner
   readonly vendorKeyService: VendorKeyService
   readonly sessionEnds: SessionEnds
-  /** Makes the parts of a plan: its simulated upstreams, its plugins, its routes. */
+  /** Creates the parts of a plan: simulated upstreams, plugins, routes. */
   readonly build: (plan: CompiledConfig) => Promise<Engine['running']>
 }
 
@@ -375,7 +379,7 @@ class RunningGateway implements Gateway {
     this.#console = this.#createConsole()
     parts.jobs.start()
     void this.#introduce()
-    // The initial configuration of a worker may be outdated: it gets the current one before it listens.
+    // A worker's initial configuration may be outdated: it gets the current one before it listens.
     if (role !== 'worker') this.#history.took(this.plan, start)
   }
 
@@ -538,7 +542,7 @@ class RunningGateway implements Gateway {
     try {
       return sumReviews(await this.storage.books.open())
     } catch {
-      // Another field reports that the storage does not answer.
+      // Another field reports that the storage is unreachable.
       return null
     }
   }
@@ -577,7 +581,7 @@ class RunningGateway implements Gateway {
       await vendorKeyService.prepare(next.plan)
       engine.swap(running)
     } catch (error) {
-      // A plugin that cannot be created is a fault of the configuration, as any other.
+      // A plugin that cannot be created is a fault of the configuration.
       if (error instanceof ConfigError) return { ok: false, findings: error.findings }
       throw error
     }
@@ -591,7 +595,7 @@ class RunningGateway implements Gateway {
     return { ok: true, revision: next.plan.revision, changes: [...changes, ...notes] }
   }
 
-  /** Groups that the configuration lacks and that still have users or keys, a line each. */
+  /** Groups that the new configuration lacks although users or keys belong to them, one line each. */
   async #barred({ groups }: CompiledConfig): Promise<readonly string[]> {
     const gone = [...groups.keys()].filter(name => !this.plan.groups.has(name))
     if (gone.length === 0) return []
@@ -609,7 +613,7 @@ class RunningGateway implements Gateway {
     }
   }
 
-  /** Publishes to other gateways on the storage what this one runs. */
+  /** Publishes the state of this gateway to the other gateways on the storage. */
   async #introduce(): Promise<void> {
     try {
       await this.storage.watch.introduce({ version: await readVersion(), revision: this.plan.revision })
@@ -635,7 +639,7 @@ class RunningGateway implements Gateway {
     await this.#retention.close()
     await this.#console.close()
     await this.#callers.close()
-    // Jobs without a client are resumed by the next start, or by another process.
+    // The next start, or another process, resumes jobs without a client.
     engine.stop()
     await jobs.stop()
     await vendorKeyService.stop()
@@ -655,7 +659,7 @@ class RunningGateway implements Gateway {
 
 type Closable = { close(): Promise<void> }
 
-/** Opens two stores in parallel. If one fails, the other is closed, or it would keep the process alive. */
+/** Opens stores in parallel. If one fails, the others are closed, because they would keep the process alive. */
 async function openAll<A extends Closable, B extends Closable, C>(
   ...opening: readonly [Promise<A>, Promise<B>, Promise<C>]
 ): Promise<[A, B, C]> {

@@ -4,7 +4,7 @@ import type { Engine, VendorKeys } from '../engine/index.ts'
 import { gaugeSnapshot, labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
 import { readVersion } from './version.ts'
 
-/** How long a scrape waits for the storage; after that it reports the previous values. */
+/** The maximum time that a scrape waits for the storage; after that it reports the previous values. */
 const storageMs = 1_000
 
 /** The parts of a gateway that a scrape reads. */
@@ -26,8 +26,8 @@ type Watched = {
 }
 
 /**
- * Adds gauges for values that are stored elsewhere, read at each scrape. Of several processes on one storage, each
- * reports the totals of the storage.
+ * Adds gauges for values that other parts store, read at each scrape. If several processes share a storage, each of
+ * them reports the storage's totals.
  */
 export function addGauges(metrics: Metrics, { clock, storage, counters, engine, connections, plan }: Watched): void {
   metrics.gauge('open_exchanges', 'Requests that are not settled yet.', () => engine.open)
@@ -62,7 +62,7 @@ export function addGauges(metrics: Metrics, { clock, storage, counters, engine, 
     try {
       known = await storage.books.open()
     } catch {
-      // A metric of its own reports that the storage does not answer.
+      // Another metric reports that the storage is unreachable.
     } finally {
       asking = undefined
     }

@@ -1,10 +1,10 @@
-/** The parts of undici (the client of `fetch`) that `node:http` uses on demand. */
+/** The parts of undici (the client of `fetch`) that `node:http` loads on demand. */
 const borrowed = ['WebSocket', 'CloseEvent', 'MessageEvent'] as const
 
 /**
- * Imports `node:http` without them. The first import of a Node module reads all its exports, and so loads undici in
- * full: 20 ms of a start and 13 MB of memory that a gateway does not need. `require` and the default import still have
- * them; `import { WebSocket } from 'node:http'` is undefined, while the global exists.
+ * Imports `node:http` without these. The first import of a Node module reads all its exports, and so loads undici
+ * completely: 20 ms of a start and 13 MB of memory that a gateway does not need. `require` and the default import still
+ * have them; `import { WebSocket } from 'node:http'` is undefined, but the global exists.
  */
 export async function importHttp(): Promise<void> {
   const http = process.getBuiltinModule('node:http')

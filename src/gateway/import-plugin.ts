@@ -3,18 +3,18 @@ import { readFile } from 'node:fs/promises'
 import { findPackageJSON, registerHooks } from 'node:module'
 
 /**
- * What plugins get when they import `tollgate`: the running copy, wherever it is and whether or not it is a package
- * there.
+ * The module for plugins that import `tollgate`: the running copy, regardless of its location and of whether it is a
+ * package there.
  */
 const door = new URL(import.meta.url.endsWith('.ts') ? '../index.ts' : '../index.js', import.meta.url).href
 
-/** Modules from which plugins were loaded, each with all files of its plugin. */
+/** Modules of plugins, each with all files of its plugin. */
 const parts = new Map<string, Set<string>>()
-/** By plugin: its files, each with the digest of its content. A process loads code only once. */
+/** By plugin: its files, each with the digest of its content, because a process loads code only once. */
 const loaded = new Map<string, ReadonlyMap<string, string>>()
 let isFollowed = false
 
-/** Imports the module of a plugin, and records the files that it loads. @throws Error when it cannot be loaded */
+/** Imports the module of a plugin, and records the files that it loads. @throws Error if it cannot be loaded */
 export async function importPlugin(url: string): Promise<{ readonly default?: unknown }> {
   if (!isFollowed) followPlugins()
   isFollowed = true
@@ -30,16 +30,13 @@ export async function importPlugin(url: string): Promise<{ readonly default?: un
   }
 }
 
-/** Whether the files that a plugin was loaded from have changed. */
+/** Whether the files of a loaded plugin have changed. */
 export async function hasChanged(url: string): Promise<boolean> {
   for (const [file, digest] of loaded.get(url) ?? []) if ((await digestOf(file)) !== digest) return true
   return false
 }
 
-/**
- * From now on `tollgate` resolves to the running copy for every module of a plugin, also for later imports and
- * `require`.
- */
+/** From now on, `tollgate` resolves to the running copy in all modules of plugins, in later imports and `require`. */
 function followPlugins(): void {
   registerHooks({
     resolve(specifier, context, next) {
@@ -57,7 +54,7 @@ function followPlugins(): void {
   })
 }
 
-/** `npm init` writes `"type": "commonjs"`, under which Node rejects `import` in a file that ends in .js. */
+/** `npm init` writes `"type": "commonjs"`, and Node then rejects `import` in .js files. */
 async function explainSyntax(error: SyntaxError, url: string): Promise<Error> {
   const settings = findPackageJSON(url)
   const text = settings === undefined ? undefined : await readFile(settings, 'utf8').catch(() => undefined)
@@ -67,7 +64,7 @@ async function explainSyntax(error: SyntaxError, url: string): Promise<Error> {
   return new SyntaxError(`${error.message}. ${remedy}`, { cause: error })
 }
 
-/** Hex SHA-256 of a file; empty when it cannot be read. */
+/** Hex SHA-256 of a file; empty if it is unreadable. */
 async function digestOf(url: string): Promise<string> {
   const content = await readFile(new URL(url)).catch(() => undefined)
   return content ? hash('sha256', content, 'hex') : ''

@@ -4,9 +4,8 @@ import type { Job } from '../domain/index.ts'
 const shown = { running: 'running', done: 'succeeded', failed: 'failed' } as const
 
 /**
- * A job for its client, as JSON. `response` is the response that the client would have got, or the error. It is copied
- * byte for byte: it may hold a hundred megabytes of pictures, and parsing and serializing those would block all other
- * requests.
+ * A job for its client, as JSON. `response` is the client's response or the error. It is copied byte for byte, because
+ * it may contain a hundred megabytes of pictures, and parsing and serializing those would block all other requests.
  */
 export async function jobJson({ id, state, model, operation, createdAt, endedAt, answer }: Job): Promise<Buffer> {
   const head = JSON.stringify({

@@ -14,28 +14,28 @@ import {
 import type { Log } from '../plugin-api/index.ts'
 import type { Clock } from '../util/index.ts'
 
-/** How often it looks for jobs of dead processes, and retries jobs whose poll failed. */
+/** The interval of searches for jobs of dead processes, and of retries after a failed poll. */
 const everyMs = 5_000
 /** A job counts as one of the concurrent jobs of its key. */
 const ofOneJob = 1
-/** How long every process retries a job whose poll fails on the gateway's side, whatever the job's deadline. */
+/** The time for which each process retries a job whose poll fails in the gateway, regardless of its deadline. */
 const patienceMs = 60_000
 
-/** Polls jobs whose clients do not wait: those that were handed over, and those of dead processes. */
+/** Polls jobs whose clients do not wait: jobs that requests have handed over, and those of dead processes. */
 export class JobRunner {
   readonly #store: JobStore
   readonly #engine: () => Pick<Engine, 'resume' | 'running'>
   readonly #keys: Pick<KeyStore, 'find'>
   readonly #counters: Pick<Counters, 'take' | 'settle'>
-  /** The slots of jobs whose clients do not wait, while those run here. */
+  /** The slots of jobs whose clients do not wait, while these run here. */
   readonly #held = new Map<string, Ticket>()
   readonly #ledger: Ledger
   readonly #clock: Clock
   readonly #log: Log
   readonly #running = new Map<string, Promise<void>>()
-  /** Since when this process has retried those whose poll failed. */
+  /** For each job whose poll failed, the time since which this process has retried it. */
   readonly #triedSince = new Map<string, number>()
-  /** Jobs for which exchanges of this process wait. */
+  /** Jobs that an exchange of this process waits for. */
   readonly #waited = new Set<string>()
   #watch: { cancel(): void } | undefined
   #isOver = false
@@ -60,14 +60,14 @@ export class JobRunner {
     this.#log = parts.log
   }
 
-  /** The store for plugins: jobs that they hand over are started here. */
+  /** The store for plugins. Jobs that they hand over start here. */
   get store(): JobStore {
     return {
       open: async (job, mode) => {
         this.#waited.add(job.id)
         await this.#store.open(job, mode)
         if (mode === 'detached') {
-          // Taken before the request releases its own slots.
+          // Takes the job's slots before the request releases its own.
           await this.#hold(job)
           this.#waited.delete(job.id)
           this.#take(toJob(job, this.#clock.now()))
@@ -89,7 +89,7 @@ export class JobRunner {
     this.#watch = this.#clock.every(everyMs, () => void this.#look())
   }
 
-  /** Starts no more jobs; resolves when none runs. */
+  /** Starts no more jobs; resolves when none is running. */
   async stop(): Promise<void> {
     this.#isOver = true
     this.#watch?.cancel()
@@ -112,7 +112,7 @@ export class JobRunner {
     }
   }
 
-  /** It counts against the limits of its key, user and group, which were checked when it was admitted. */
+  /** The job counts against the limits of its key, user and group, which were checked at its admission. */
   async #hold({ id, keyId, operation }: Pick<Job, 'id' | 'keyId' | 'operation'>): Promise<void> {
     if (this.#held.has(id) || this.#isBatch(operation)) return
     try {
@@ -129,7 +129,7 @@ export class JobRunner {
     }
   }
 
-  /** A batch runs for hours, and takes no concurrency slot. */
+  /** A batch runs for hours, so it takes no concurrency slot. */
   #isBatch(operation: string): boolean {
     const route = this.#engine().running.plan.routes.find(one => one.operation === operation)
     return route?.deferred?.batch !== undefined
@@ -151,7 +151,7 @@ export class JobRunner {
       )
   }
 
-  /** Another process has continued it, or has ended it. */
+  /** Releases the slots of a job that another process has continued or ended. */
   async #giveBackEnded(id: string): Promise<void> {
     const job = await this.#store.find(id)
     if (job?.state !== 'running') await this.#giveBack(id)
@@ -180,7 +180,8 @@ export class JobRunner {
   }
 
   /**
-   * Its deadline may have passed while no process ran, and the storage may be unreachable when the first one starts.
+   * Retries for a while in any case: the deadline may have passed while no process ran, and the storage may be
+   * unreachable when the first one starts.
    */
   #isOverdue({ id, deadlineAt }: Job): boolean {
     const now = this.#clock.now()
@@ -189,7 +190,7 @@ export class JobRunner {
     return now >= Math.max(deadlineAt, since + patienceMs)
   }
 
-  /** Its charge ended without this result, so a retry is useless. */
+  /** Whether the charge of the job ended without this result, so that a retry is useless. */
   async #isUnpayable({ id }: Job, failure: Failure | undefined): Promise<boolean> {
     if (failure?.code !== 'charge_not_recorded') return false
     try {
@@ -199,12 +200,12 @@ export class JobRunner {
     }
   }
 
-  /** The charge ends first: no process looks for a job that has ended, so none would end its charge. */
+  /** Ends the charge first: no process searches for an ended job, so its charge would stay open. */
   async #giveUp(id: string, failure: Failure | undefined): Promise<void> {
     const reason = failure?.code ?? 'internal_error'
     try {
       const isReviewed = await this.#ledger.review(id, reason)
-      // A charge with lines is not empty: part of the result was delivered.
+      // A charge with items is not empty, because a part of the result was delivered.
       if (!isReviewed) await this.#ledger.settle({ id, delivery: 'partial', reason })
       await this.#end(id, 'failed', toAnswer(failure))
     } catch (error) {
@@ -213,7 +214,7 @@ export class JobRunner {
   }
 }
 
-/** If a response is unreadable or was refused, a retry brings no other one. */
+/** Whether a retry would bring the same result: the response is unreadable or was refused. */
 function isFinal(failure: Failure | undefined): boolean {
   const { code = '' } = failure ?? {}
   return ['job_timeout', 'job_in_review', 'upstream_refused'].includes(code) || code.startsWith('upstream_answer_')

@@ -2,8 +2,8 @@ import { keyOutcomes, type UpstreamKeyShown } from '../domain/index.ts'
 import { formatMoney, parseMoney } from '../util/index.ts'
 
 /**
- * The states of an upstream's keys over several processes: each key has the worst state that any process reports,
- * because the others learn it within seconds. Counts are added up.
+ * The states of an upstream's keys in several processes: each key has the worst state that any process reports, because
+ * the others learn it within seconds. Counts are summed.
  */
 export function joinKeys(all: readonly (readonly UpstreamKeyShown[])[]): readonly UpstreamKeyShown[] {
   return [...Map.groupBy(all.flat(), ({ name }) => name).values()].map(joinKey)

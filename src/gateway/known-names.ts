@@ -6,7 +6,7 @@ import { simulatorNames } from '../simulator/names.ts'
 /** Valid values of `serve:` of a route. */
 const localAnswerNames = ['models', 'model', 'charge', 'job', 'objects', 'client-secret'] as const
 
-/** Names that a configuration may use without defining them, as far as this version has them. */
+/** Names that a configuration may use without defining them, in this version. */
 export const knownNames = {
   dialects: [...dialects.keys()],
   answers: localAnswerNames,

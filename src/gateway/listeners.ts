@@ -9,20 +9,20 @@ import { isLingering, lingerOnClose } from './linger.ts'
 import type { Address, Answer } from '../domain/index.ts'
 import { type Clock, type Member, IntrusiveSet } from '../util/index.ts'
 
-/** `socket`: of a client that requests a WebSocket; the response is written to it unless the WebSocket opens. */
+/** `socket`: of a client that requests a WebSocket. The response is written to it unless the WebSocket opens. */
 export type Listener = (req: IncomingMessage, res: ServerResponse, socket?: CallerSocket) => void
 
-/** How long a client has to read the response to an invalid request. */
+/** The time for a client to read the response to an invalid request. */
 const lingerMs = 1_000
 
-/** A response that exists from the arrival of its request's head. */
+/** A response, which exists from the arrival of its request's head. */
 class OwedResponse extends ServerResponse implements Member {
   place = -1
-  /** Its position among all responses: on one connection, responses go in the order of their requests. */
+  /** Its position among all responses. On one connection, responses are in the order of their requests. */
   turn = 0
 }
 
-/** Node's defaults allow slow clients to hold connections. */
+/** Node's defaults let slow clients occupy connections. */
 const options = {
   IncomingMessage: DirectRequest as typeof IncomingMessage,
   headersTimeout: 10_000,
@@ -33,7 +33,7 @@ const options = {
   keepAlive: true,
   keepAliveInitialDelay: 30_000,
   noDelay: true,
-  // The front filter needs it, and answers in the caller's API format.
+  // The front filter requires the header, and answers in the client's API format.
   requireHostHeader: false,
   insecureHTTPParser: false,
   joinDuplicateHeaders: false,
@@ -50,7 +50,7 @@ export type CallerServer = {
 type CallerDoor = {
   /** Undefined for plain HTTP. */
   readonly certificate?: Certificate | undefined
-  /** False for a connection beyond the limit, which is then closed. */
+  /** False for a connection over the limit, which is then closed. */
   readonly admits?: (socket: Socket) => boolean
   readonly clock: Pick<Clock, 'after'>
   /** Whether a path is that of a WebSocket; absent if there is none. */
@@ -66,7 +66,7 @@ export function createCallerServer(
   refuse: (code: string | undefined) => Answer,
   { certificate, admits, clock, isWebSocket }: CallerDoor,
 ): CallerServer {
-  /** Responses that are not finished. */
+  /** Unfinished responses. */
   const owed = new IntrusiveSet<OwedResponse>()
   let turns = 0
   let released = false
@@ -74,7 +74,7 @@ export function createCallerServer(
     owed.delete(this)
   }
   class LingeringResponse extends OwedResponse {
-    /** Node calls this when the response is written, just before it closes a connection that is not kept alive. */
+    /** Node calls this after the response was written, just before it closes a connection without keep-alive. */
     override detachSocket(socket: Socket): void {
       super.detachSocket(socket)
       if (!this.req.complete) lingerOnClose(this.req, socket, clock)
@@ -87,10 +87,10 @@ export function createCallerServer(
     shouldUpgradeCallback: (req: IncomingMessage) => opensWebSocket(req) && isWebSocket?.(req) === true,
   }
   const handle: Listener = (req, answer) => {
-    // Created by the server, as its options say.
+    // The server creates this class, as its options say.
     const res = answer as OwedResponse
     if (released) {
-      // An earlier response closes the connection, so this request counts as not received (RFC 9112 9.6).
+      // An earlier response closes the connection, so that this request counts as not received (RFC 9112 9.6).
       if (owedOn(owed, req.socket).some(before => !before.shouldKeepAlive)) return
       res.shouldKeepAlive = false
     }
@@ -104,10 +104,10 @@ export function createCallerServer(
     ? createTlsServer({ ...made, ...certificate.options, ALPNProtocols: ['http/1.1'] }, handle)
     : createServer(made, handle)
   if (server instanceof TlsServer) certificate?.follow(server)
-  // Before Node's own listener, which reads.
+  // Runs before Node's own listener, which reads.
   if (admits) server.prependListener('connection', (socket: Socket) => void admits(socket))
   server.maxHeadersCount = 200
-  // A client that waits for `100 Continue` is answered after its key has been checked, or refused before it uploads.
+  // A client that waits for `100 Continue` is only answered after its key was checked, or refused before it uploads.
   server.on('checkContinue', handle)
   server.on('checkExpectation', handle)
   server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -130,8 +130,8 @@ export function createCallerServer(
   })
   function release(): void {
     released = true
-    // Of several on one connection the last one closes it. One that has begun said that its connection stays: a proxy
-    // may send the next request in the moment it ends.
+    // If a connection has several responses, the last one closes it. A response that has begun has announced a
+    // persistent connection, so a proxy may send the next request as soon as it ends.
     const last = new Map<Duplex, OwedResponse>()
     owed.each(res => {
       const other = last.get(res.req.socket)
@@ -142,7 +142,7 @@ export function createCallerServer(
   return { server, release }
 }
 
-/** The response object for a client whose WebSocket is refused: Node provides none. */
+/** The response object for a client whose WebSocket is refused, because Node provides none. */
 function openAnswer(req: IncomingMessage, socket: Socket): ServerResponse {
   const res = new ServerResponse(req)
   res.shouldKeepAlive = false
@@ -162,8 +162,8 @@ function owedOn(owed: IntrusiveSet<OwedResponse>, socket: Duplex): readonly Owed
 }
 
 /**
- * Ends a connection after invalid data. Earlier complete requests get their responses first: an error in their place
- * would be read as theirs. A request whose own body is invalid gets the error.
+ * Ends a connection after invalid data. Earlier complete requests get their responses first, because clients would read
+ * an error as one of these. A request with an invalid body gets the error.
  */
 function refuseRest(socket: Duplex, open: readonly ServerResponse[], say: () => void): void {
   const last = open.at(-1)
@@ -172,7 +172,7 @@ function refuseRest(socket: Duplex, open: readonly ServerResponse[], say: () => 
   if (last.req.complete) {
     socket.pause()
     last.once('finish', say)
-    // Node no longer counts the connection: without this, the server would never close.
+    // Node does not count this connection any more, so that without this the server would never close.
     last.once('close', () => last.writableFinished || socket.destroy())
     return
   }
@@ -180,7 +180,7 @@ function refuseRest(socket: Duplex, open: readonly ServerResponse[], say: () => 
   else say()
 }
 
-/** Writes a response directly to the socket, and closes. Further data of the client is ignored. */
+/** Writes a response directly to the socket, and closes it. Further data from the client is ignored. */
 function sendLast(socket: Duplex, { status, headers, body }: Answer, clock: Pick<Clock, 'after'>): void {
   const bytes = Buffer.from(body)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -191,8 +191,7 @@ function sendLast(socket: Duplex, { status, headers, body }: Answer, clock: Pick
 }
 
 /**
- * Binds; resolves with the actual address (port 0 picks a free one). @throws Error when the address is in use or not
- * local
+ * Binds; resolves with the actual address (port 0: any free one). @throws Error if the address is in use or not local
  */
 export async function bind(
   server: Server | TlsServer,
@@ -212,9 +211,9 @@ export async function bind(
 }
 
 /**
- * Accepts no more connections; resolves when the last connection has ended. Unlike `close` of an HTTP server, it keeps
- * connections that have just opened: the first request of one may be in transit, and its sender could not know whether
- * it was received.
+ * Stops accepting connections; resolves when the last connection has ended. Unlike `close` of an HTTP server, it keeps
+ * connections that have just opened, because their first request may be in transit, and its sender could not know
+ * whether it was received.
  */
 export function stopListening(server: Server | TlsServer): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -222,7 +221,7 @@ export function stopListening(server: Server | TlsServer): Promise<void> {
   return promise
 }
 
-/** Ends connections as they become idle, until `ended`. */
+/** Ends idle connections, until `ended` settles. */
 export async function endIdle(
   server: Server | TlsServer,
   ended: Promise<void>,
@@ -232,11 +231,11 @@ export async function endIdle(
   const sweep = clock.every(100, () => server.closeIdleConnections())
   await ended
   sweep.cancel()
-  // It has no connections left; its own close stops the timer of idle ones.
+  // No connections are left; the server's own close stops the timer for idle ones.
   server.close(() => undefined)
 }
 
-/** Closes a server whose requests have all been answered: idle connections at once, the rest when they end. */
+/** Closes a server after all its requests: idle connections at once, all others when they end. */
 export async function unbind(server: Server | TlsServer, clock: Pick<Clock, 'every'>): Promise<void> {
   if (server.listening) await endIdle(server, stopListening(server), clock)
 }

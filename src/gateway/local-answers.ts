@@ -20,7 +20,9 @@ import { jobJson } from './job-json.ts'
 
 const unavailableMs = 1_000
 
-/** The routes with `serve:` in `gateway.yaml`, by name: answered here, with the key of the request. */
+/**
+ * The routes with `serve:` in `gateway.yaml`, by name. The gateway answers these itself, for the key of the request.
+ */
 export function createLocalAnswers(
   storage: Storage,
   startedAt: number,
@@ -42,7 +44,7 @@ export function createLocalAnswers(
       async context => {
         const id = context.params['id'] ?? ''
         const charge = await findCharge(storage, id)
-        // Another key's charge is treated as if it did not exist.
+        // Another key's charge counts as missing.
         if (!charge || charge.keyId !== context.slots.need(callerSlot).key.id)
           throw fail('charge_not_found', { id: id.slice(0, 80) })
         return toJson(billingRecord(charge, context.plan.plugins.known))
@@ -128,7 +130,7 @@ function offered(context: RequestContext, since: number): readonly ListedModel[]
     }))
 }
 
-/** A family that lists no operations supports all. */
+/** A family without a list of operations supports all. */
 function operationsOf(family: Family, plan: CompiledConfig): readonly string[] {
   if (family.forward.size > 0) return [...family.forward.keys()]
   return [...new Set(plan.routes.filter(route => route.serve === undefined).map(route => route.operation))]

@@ -1,12 +1,11 @@
 import type { CompiledConfig } from '../domain/index.ts'
 
 /**
- * Settings of `server` that are read only once, by their names in the file; others are read from the plan of each
- * request.
+ * Settings of `server` that are read once, by their names in the file. All others are read from each request's plan.
  */
 const fixedAtStart = { listen: 'listen', ops: 'ops', workers: 'workers' } as const
 
-/** Changes that a reload cannot apply, a line each. */
+/** Changes that a reload cannot apply, one line each. */
 export function needRestart(before: CompiledConfig, after: CompiledConfig): readonly string[] {
   const text = 'takes effect at the next start'
   const changes: string[] = []

@@ -15,7 +15,7 @@ export async function openTelemetry(
   return new Telemetry(otlp, { ...parts, version: await readVersion() })
 }
 
-/** If tracing fails, only the trace header is missing. */
+/** A failure of tracing only omits the trace header. */
 export function quietTrace(telemetry: Telemetry, observers: Observers): NonNullable<EngineParts['trace']> {
   const began = observers.quiet('telemetry', (context: RequestContext, upstream: string) =>
     telemetry.began(context, upstream),

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { showConfig } from '../config/index.ts'
 
 /**
- * The address of a gateway's operators' listener, as seen from its own machine; undefined if the file sets none. The
- * file is read as far as possible, because a command may lack the gateway's secrets.
+ * The address of a gateway's operators' listener on its own machine; undefined if the file has none. Reads the file as
+ * far as possible, because a command may lack the gateway's secrets.
  */
 export async function findOpsUrl(file: string, env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
   const text = await readFile(file, 'utf8').catch(() => '')

@@ -4,20 +4,20 @@ import type { Awaitable } from '../util/index.ts'
 import type { Metrics } from '../observe/index.ts'
 import type { ReloadStatus, Status } from './status.ts'
 
-/** What the operators' listener needs from the gateway, in one process or in several. */
+/** The parts of a gateway, in one process or in several, for the operators' listener. */
 type OpsParts = {
   readonly metrics: Pick<Metrics, 'expose'>
   isReady(): Awaitable<boolean>
   /** The reason why the storage accepts no writes, if this process knows it. */
   trouble?(): string | undefined
   status(): Awaitable<Status>
-  /** The configuration in use, its secrets redacted. */
+  /** The active configuration with redacted secrets. */
   settings(): {
     readonly revision: string
     readonly file: string
     readonly settings: { readonly [path: string]: string }
   }
-  /** @throws Error when it could not be attempted */
+  /** @throws Error if no attempt was possible */
   reload(): Promise<{ readonly result: ReloadResult; readonly before: ReloadStatus | null }>
 }
 
@@ -25,7 +25,7 @@ type OpsResponse = { readonly status: number; readonly text: string; readonly ty
 
 type OpsRoute = {
   readonly method: 'GET' | 'POST'
-  /** Refused unless it comes from this machine: network clients with read access may not change the gateway. */
+  /** Refused unless the request is from this machine: network clients with read access may not change the gateway. */
   readonly nearOnly?: true
   answer(parts: OpsParts): Awaitable<OpsResponse>
 }
@@ -66,7 +66,7 @@ const routes: { readonly [path: string]: OpsRoute } = {
 }
 const known = Object.keys(routes).join(', ')
 const loopback = /^(?:127\.|::1$|::ffff:127\.)/
-/** An address, or a name without a dot, which cannot be in the public DNS. */
+/** An IP address, or a name without a dot, which cannot be in the public DNS. */
 const plainHost = /^(?:[\w-]+|[\d.]+|\[[\da-f:.]+\])(?::\d+)?$/i
 
 /**
@@ -99,8 +99,8 @@ async function answer(req: IncomingMessage, parts: OpsParts): Promise<OpsRespons
 }
 
 /**
- * Browsers send the origin of a POST; other clients do not. For a GET they send none if the page's own name was made to
- * resolve to this address (DNS rebinding): that name is in `host`.
+ * Browsers send the origin of a POST request; other clients do not. For a GET request they send none if the page's name
+ * resolves to this address (DNS rebinding), but `host` contains that name.
  */
 function isFromPage({ headers }: IncomingMessage): boolean {
   const isNamed = headers.host !== undefined && !plainHost.test(headers.host)

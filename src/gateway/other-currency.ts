@@ -3,7 +3,7 @@ import type { CompiledConfig } from '../domain/index.ts'
 
 /**
  * Prevents a running gateway from changing its currency: spent, held and prepaid amounts are stored as plain numbers,
- * and would be read as amounts of the other currency.
+ * and would become amounts of the other currency.
  */
 export function otherCurrency(before: CompiledConfig, after: CompiledConfig): Finding | undefined {
   if (before.currency === after.currency) return undefined

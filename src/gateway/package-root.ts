@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The folder of the package of this file, wherever it was built to, and its package.json. */
+/** The folder of this file's package, regardless of the build's location, and its package.json. */
 export async function findPackage(): Promise<{ readonly root: string; readonly version: string }> {
   let folder = dirname(fileURLToPath(import.meta.url))
   for (;;) {

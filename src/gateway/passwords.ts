@@ -6,7 +6,7 @@ const derive = promisify(argon2)
 /** OWASP's second choice of argon2id parameters: 19 MiB, two passes, one lane; about 24 ms. */
 const cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const
 
-/** Hashes a password with argon2id; the result holds algorithm, salt and tag. */
+/** Hashes a password with argon2id; the result contains algorithm, salt and tag. */
 export async function hashPassword(password: string, random: Random = systemRandom): Promise<string> {
   const nonce = random.bytes(16)
   const tag = await derive('argon2id', { ...cost, message: password, nonce })

@@ -8,18 +8,18 @@ import { hasChanged, importPlugin } from './import-plugin.ts'
 
 export { builtins }
 
-/** The signing plugins that come with the gateway: all of them, for their descriptions. */
+/** All signing plugins of the gateway, for their descriptions. */
 export function loadSigners(): Promise<readonly AnySigner[]> {
   return Promise.all(Object.values(signers).map(load => load()))
 }
 
-/** Finds plugins by their names in a pipeline: built-in ones, given ones, or packages and paths to import. */
+/** Finds plugins by their names in a pipeline: built-in or given ones, or packages and paths to import. */
 export function pluginFinder(file: string, brought: readonly AnyPlugin[] = []) {
   const known = new Map([...builtins, ...brought].map(plugin => [plugin.name, plugin]))
   return {
     knownPlugins: [...known.keys()],
     knownSigners: Object.keys(signers),
-    /** A signing plugin is loaded when an upstream uses it. */
+    /** Loads a signing plugin if an upstream uses it. */
     async resolveSigner(name: string): Promise<AnySigner | undefined> {
       if (Object.hasOwn(signers, name)) return (signers[name] as () => Promise<AnySigner>)()
       if (!isOthers(name)) return undefined
@@ -34,7 +34,7 @@ export function pluginFinder(file: string, brought: readonly AnyPlugin[] = []) {
   }
 }
 
-/** A path, or a package whose name marks it as a plugin. */
+/** Whether a name is a path, or a package whose name marks it as a plugin. */
 function isOthers(name: string): boolean {
   return isPath(name) || name.includes('/') || name.startsWith('tollgate-')
 }
@@ -43,7 +43,7 @@ function isPath(name: string): boolean {
   return name.startsWith('.') || isAbsolute(name)
 }
 
-/** @throws Error when there is no such package */
+/** @throws Error if there is no such package */
 function urlOf(name: string, file: string): string {
   return isPath(name) ? pathToFileURL(resolvePath(file, '..', name)).href : findPackage(name, file)
 }
@@ -59,34 +59,31 @@ export async function changedCode(file: string, { pipeline }: CompiledConfig): P
   return changes
 }
 
-/**
- * The location of a package: as resolved from the configuration's folder, else from the gateway (both installed
- * globally).
- */
+/** The location of a package, resolved from the configuration's folder, or from the gateway (if both are global). */
 function findPackage(name: string, file: string): string {
   const parentURL = pathToFileURL(resolvePath(file)).href
-  // Without a flag `import.meta.resolve` ignores the parent; a hook during this one call sets it.
+  // Without a flag, `import.meta.resolve` ignores the parent, so a hook sets it during this one call.
   const hooks = registerHooks({
     resolve: (specifier, around, next) => next(specifier, specifier === name ? { ...around, parentURL } : around),
   })
   try {
     return import.meta.resolve(name)
   } catch {
-    // Resolved again below, where the error is reported.
+    // The code below resolves it again, and reports the error.
   } finally {
     hooks.deregister()
   }
   return import.meta.resolve(name)
 }
 
-/** @throws Error when the module exists and exports no signing plugin */
+/** @throws Error if the module exists but exports no signing plugin */
 function readSigner({ default: plugin }: { readonly default?: unknown }): AnySigner {
   const looks = typeof plugin === 'object' && plugin !== null && 'options' in plugin && 'create' in plugin
   if (looks && typeof plugin.create === 'function' && !('facet' in plugin)) return plugin as AnySigner
   throw new Error('its default export is not a signer: use export default defineSigner({ name, options, create })')
 }
 
-/** @throws Error when the module exists and exports no plugin */
+/** @throws Error if the module exists but exports no plugin */
 function readPlugin({ default: plugin }: { readonly default?: unknown }): AnyPlugin {
   const looks = typeof plugin === 'object' && plugin !== null && 'name' in plugin && 'create' in plugin
   if (looks && typeof plugin.name === 'string' && typeof plugin.create === 'function') return plugin as AnyPlugin

@@ -12,7 +12,7 @@ import { concerned, explainRequest, operationsOf } from './explain.ts'
 
 const lists = new WeakMap<CompiledConfig, PriceList>()
 
-/** The prices of every model on offer; computed once for a plan. */
+/** The prices of all offered models; computed once for a plan. */
 export function priceList(plan: CompiledConfig): PriceList {
   let list = lists.get(plan)
   if (!list) {
@@ -23,7 +23,7 @@ export function priceList(plan: CompiledConfig): PriceList {
   return list
 }
 
-/** Each plugin's prices for a model, in the pipeline's order. */
+/** Each plugin's prices for a model, in the order of the pipeline. */
 function priceModel(plan: CompiledConfig, model: Model): PricedModel {
   const { family, free, name, ends } = model
   const operations = operationsOf(plan, model)

@@ -6,8 +6,8 @@ const covers = /•••|\*{3}|\$\{file:[^{}]*\}/g
 const bareVariable = /\$\{(\w+)(?::\?[^{}]*)?\}/g
 
 /**
- * A stored configuration, parsed again for its prices: placeholders replace secrets and variables that the active one
- * does not use, and no other file is read. Undefined if a text was too long to store.
+ * A stored configuration in a form that can be parsed for its prices: placeholders replace secrets and variables that
+ * the active one does not use, and no other file is read. Undefined if a text was too long to store.
  */
 export function readableAgain(
   { files }: Pick<StoredConfig, 'files'>,
@@ -18,7 +18,7 @@ export function readableAgain(
   if (typeof main?.text !== 'string') return undefined
   const folder = dirname(resolve(inUse.file))
   let count = 0
-  // Otherwise two keys of a vendor would be equal.
+  // Each placeholder differs, because otherwise two keys of a vendor would be equal.
   const bare = (text: string): string => text.replaceAll(covers, () => coveredText(++count))
   const parts: { [path: string]: string } = {}
   for (const { file, text } of others) {
@@ -34,13 +34,13 @@ export function readableAgain(
 }
 
 const cover = '***'
-/** The settings that charges depend on, as paths. */
+/** The paths of settings that charges depend on. */
 const termsPath = /^(?:models|groups|families|currency)\b/
 const pricePath = /^(?:currency$|models[.[].*\.prices?(?:[.[]|$)|groups[.[].*\.multiplier$)/
 
 /**
- * Whether the parsed configuration charges as it did when it was active: a variable may have changed, and a redacted
- * text may have been a price. Settings that only one of the two gateway versions has are ignored.
+ * Whether the parsed configuration charges as it did when it was active. A variable may have changed, or a redacted
+ * text may have been a price. Settings that exist in only one of the two gateway versions are ignored.
  */
 export function chargesAlike(then: ConfigSettings, now: ConfigSettings): boolean {
   return [...new Set([...Object.keys(then), ...Object.keys(now)])].every(path => {

@@ -1,7 +1,7 @@
 import { unreadableProxies } from '../util/index.ts'
 import type { Environment } from './config-source.ts'
 
-/** Rejects environment variables that silently disable security. @throws Error that names the variable */
+/** Rejects environment variables that silently disable security. @throws Error with the name of the variable */
 export function refuseUnsafeEnvironment(env: Environment): void {
   if (env['FORCE_FETCH_PATH'])
     throw new Error('FORCE_FETCH_PATH is set: requests would bypass the transport. Unset it.')
@@ -10,7 +10,7 @@ export function refuseUnsafeEnvironment(env: Environment): void {
   if (env['NODE_OPTIONS']?.includes('--insecure-http-parser'))
     throw new Error('NODE_OPTIONS contains --insecure-http-parser, which allows request smuggling. Remove it.')
   const [unreadable] = unreadableProxies(env)
-  // Its value may have a password.
+  // The message omits the value, which may contain a password.
   if (unreadable !== undefined)
     throw new Error(
       `${unreadable} is not the address of a proxy: requests would go out directly. Write http://, https:// or socks5://, the percent-encoded credentials if it needs any, host and port; or unset it.`,

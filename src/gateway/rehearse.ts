@@ -11,8 +11,8 @@ import { builtins, pluginFinder } from './plugin-finder.ts'
 import { Signers } from './signers.ts'
 
 /**
- * Creates a plan's third-party plugins and its upstreams' signers, as a start would, and closes them again, on an empty
- * in-memory storage. Errors are reported at their line.
+ * Creates a plan's third-party plugins and its upstreams' signers, as a start would, and closes them, with an empty
+ * storage in memory. Reports errors at their lines.
  */
 export async function rehearse(plan: CompiledConfig): Promise<readonly Finding[]> {
   const finder = pluginFinder(plan.file)
@@ -45,7 +45,7 @@ export async function rehearse(plan: CompiledConfig): Promise<readonly Finding[]
   }
 }
 
-/** Plugins are created, but not called. */
+/** Creates signing plugins without calling them. */
 async function rehearseSigners(
   plan: CompiledConfig,
   parts: Omit<ConstructorParameters<typeof Signers>[0], 'post'>,

@@ -9,16 +9,18 @@ export type Reloaded =
   | { readonly kind: 'config.applied'; readonly revision: string; readonly findings: readonly string[] }
   | { readonly kind: 'config.refused'; readonly findings: readonly string[] }
 
-/** Findings of one refused configuration that the log lists. */
+/** The maximum number of findings of a refused configuration in the log. */
 const findingsMax = 20
 
-/** Reloads of one gateway: one after the other, each reported by log and metrics, whatever requested it. */
+/**
+ * The reloads of one gateway, one after another. The log and the metrics report each of them, regardless of its cause.
+ */
 export class Reloads {
-  /** When the configuration in use took effect; milliseconds since the epoch. */
+  /** When the active configuration took effect, in milliseconds since the epoch. */
   loadedAt: number
-  /** The last time that the configuration was read again; undefined if it was not. */
+  /** The last attempt to read the configuration again; undefined if there was none. */
   last: { readonly at: number; readonly result: ReloadResult } | undefined
-  /** The same for operators, including errors while it was applied. */
+  /** The same for operators, including errors in applying it. */
   status: ReloadStatus | null = null
   readonly #clock: Clock
   readonly #log: GatewayLog | undefined
@@ -29,7 +31,7 @@ export class Reloads {
   #failed = 0
   #lastOk = true
 
-  /** Without a log if another process reports it. */
+  /** Without a log if another process reports reloads. */
   constructor(
     clock: Clock,
     log: GatewayLog | undefined,
@@ -43,14 +45,14 @@ export class Reloads {
     this.loadedAt = clock.now()
   }
 
-  /** Serialized: otherwise the reload that read the older file could take effect last. */
+  /** One after another, because otherwise a reload that read an older file could take effect last. */
   async run(cause: ConfigCause): Promise<ReloadResult> {
     return (await this.runReported(cause)).result
   }
 
   /**
-   * The same, with what came of the last one before it: where that was by the file's watcher a moment ago, it has taken what
-   * the caller means now.
+   * The same, with the result of the previous reload. If the file's watcher caused that a moment ago, it has already
+   * applied the caller's change.
    */
   runReported(cause: ConfigCause): Promise<{ readonly result: ReloadResult; readonly before: ReloadStatus | null }> {
     const next = this.#turn.then(async () => {

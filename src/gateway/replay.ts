@@ -1,8 +1,8 @@
 import { type KnownPlugin, type Charge, chargerOf, decidedTier } from '../domain/index.ts'
 
 /**
- * Rates a charge again from its stored data, by the plugin that made it; returns a sentence for each difference.
- * `known`: the plugins that may have made it.
+ * Rates a charge again from its stored data, with the plugin that created it; returns a sentence for each difference.
+ * `known`: the plugins that may have created it.
  */
 export function replayCharge(charge: Charge, known: readonly KnownPlugin[]): readonly string[] {
   const { id, lines, rule, state } = charge
@@ -31,7 +31,7 @@ export function replayCharge(charge: Charge, known: readonly KnownPlugin[]): rea
   return differences
 }
 
-/** A charge that a person decided can only be compared with its own lines and with its hold, which limits it. */
+/** A charge that a person decided can only be compared with its own items and with its hold, which is its limit. */
 function replayDecision({ id, lines, amount, hold }: Charge): readonly string[] {
   const sum = lines.reduce((total, line) => total + line.price, 0)
   const differences: string[] = []

@@ -9,22 +9,22 @@ import {
 import { CostSums, type RepricedCharge, repricedPages } from './what-if.ts'
 
 export type RepriceOptions = {
-  /** Who reprices, and why. Absent: nothing is written. */
+  /** The author and the reason; if absent, nothing is written. */
   readonly apply?: { readonly by: string; readonly reason: string }
-  /** Called after each page with the number of charges that have been read. */
+  /** Called after each page with the number of read charges. */
   readonly onProgress?: (charges: number) => void
 }
 
 export type RepriceReport = WhatIf & {
-  /** Charges whose amount differs at the prices of the configuration. */
+  /** The number of charges whose amount differs at the prices of the configuration. */
   readonly changed: number
-  /** How many of these were refunded and booked again. */
+  /** The number of these that were refunded and booked again. */
   readonly booked: number
 }
 
 /**
- * Compares the charges of a time range with the prices of a configuration and, with `apply`, books each one that
- * differs again. Each charge is one transaction, so an interrupted run can be repeated. Refunded charges stay refunded.
+ * Compares the charges of a time range with the prices of a configuration and, with `apply`, books each different one
+ * again. Each charge is one transaction, so that an interrupted run can be repeated. Refunded charges stay refunded.
  */
 export async function repriceCharges(
   plan: CompiledConfig,
@@ -35,7 +35,7 @@ export async function repriceCharges(
 ): Promise<RepriceReport> {
   const sums = new CostSums()
   const counts = { looked: 0, changed: 0, booked: 0 }
-  // The replacement of the last charge of a page comes on the next page.
+  // The replacement of a page's last charge is on the next page.
   let own: string | undefined
   for await (const page of repricedPages(plan, books, span)) {
     for (const { charge, repriced } of page) {
@@ -55,7 +55,7 @@ export async function repriceCharges(
   return { ...span, currency: plan.currency, ...sums.result(), uncounted: [], changed, booked }
 }
 
-/** Refunded, or free and charged since: its replacement is compared instead. */
+/** Whether a charge was refunded, or was free and charged later. Its replacement is compared instead. */
 async function isReplaced({ charge, repriced }: RepricedCharge, ledger: Pick<Storage['ledger'], 'find'>) {
   if (charge.state !== 'settled') return false
   if (charge.amount > 0) return charge.refunded === charge.amount

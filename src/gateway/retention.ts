@@ -2,14 +2,14 @@ import { aheadMs, labelKinds, type Storage } from '../domain/index.ts'
 import type { Log } from '../plugin-api/index.ts'
 import type { Awaitable, Clock, Pending } from '../util/index.ts'
 
-/** As many as a page of the log has: then most pages are deleted as a whole. */
+/** The number of rows of a log page, so that most pages are deleted completely. */
 const batchRows = 4_096
-/** Between two batches the storage serves other work. */
+/** The pause between two batches, in which the storage does other work. */
 const pauseMs = 200
 const everyMs = 3_600_000
 /** Delayed, because a start has other work. */
 const firstMs = 60_000
-/** With more waiting changes than this, pruning the log is postponed. */
+/** If more changes wait, pruning the log is postponed. */
 const busyChanges = 16
 
 type Parts = {
@@ -31,9 +31,9 @@ type Parts = {
 }
 
 /**
- * Deletes outdated rows of the request log in batches in the background, voids charges that were under review for the
- * configured time, and deletes events that all receivers have got. Charges are kept. Deletion is final, so nothing is
- * deleted shortly after the clock has jumped.
+ * In the background, deletes outdated rows of the request log in batches, voids charges after the configured time under
+ * review, and deletes events that all receivers have got. Charges are kept. Deletion is final, so nothing is deleted
+ * shortly after a jump of the clock.
  */
 export class Retention {
   readonly #parts: Parts
@@ -124,7 +124,7 @@ export class Retention {
     return gone
   }
 
-  /** Repeats a step until it finds less than a batch, or other work needs the storage. @returns the total */
+  /** Repeats a step until it returns less than a batch, or other work needs the storage. @returns the total */
   async #repeat(batch: number, once: () => Awaitable<number>): Promise<number> {
     const { storage, clock } = this.#parts
     let all = 0

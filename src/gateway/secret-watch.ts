@@ -9,7 +9,7 @@ const restMs = 100
 
 export type SecretWatchParts = {
   readonly plan: () => CompiledConfig
-  /** Reads the configuration again, its secrets among it. */
+  /** Reads the configuration again, including its secrets. */
   readonly reload: () => Promise<unknown>
   readonly log: Pick<Log, 'info' | 'warn'>
   readonly clock: Clock
@@ -18,14 +18,14 @@ export type SecretWatchParts = {
 }
 
 /**
- * Applies changes of files named by `${file:…}`. The files are polled, not watched: tools that install secrets swap
- * links and parent folders, rename, or truncate and write. A missing or empty file is reported once, and its last
- * content stays in use.
+ * Applies changes of the files in `${file:…}`. The files are polled instead of watched, because tools that install
+ * secrets replace links and parent folders, rename files, or truncate and write them. A missing or empty file is
+ * reported once, and its previous content stays in use.
  */
 export class SecretWatch {
   readonly #parts: SecretWatchParts
   readonly #lookMs: number
-  /** The modification time and identity of each file, so that only changed files are read. */
+  /** The modification time and identity of each file, so that only changed ones are read. */
   readonly #seen = new Map<string, string>()
   /** Files that were unusable at the last check. */
   readonly #unfit = new Set<string>()
@@ -53,7 +53,7 @@ export class SecretWatch {
     let isNew = false
     for (const [path, mark] of inUse) {
       if (!(await this.#moved(path))) continue
-      // It may be half written.
+      // The file may be half written.
       do await new Promise<void>(resolve => void this.#parts.clock.after(restMs, resolve))
       while (await this.#moved(path))
       isNew = (await this.#isNew(path, mark)) || isNew
@@ -90,7 +90,7 @@ export class SecretWatch {
     }
     const isBack = this.#unfit.delete(path)
     if (isBack && found.mark === mark) log.info({ file: path }, 'a secret file is readable again, with the same value')
-    // The reload may have been refused for another simultaneous change.
+    // The reload may have been refused because of another simultaneous change.
     return isBack || found.mark !== mark
   }
 }

@@ -1,7 +1,7 @@
 import { secretsIn } from '../config/index.ts'
 import { type CompiledConfig, secretsOfCalls, secretsOfUpstream } from '../domain/index.ts'
 
-/** Every secret of a plan, as it could appear in a log line. */
+/** Every secret of a plan, in the form that could appear in the log. */
 export function* secretsOf(plan: CompiledConfig): Iterable<string> {
   yield* Object.values(plan.otlp?.headers ?? {})
   for (const { url, secrets } of plan.webhooks?.values() ?? []) {

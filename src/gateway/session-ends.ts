@@ -2,7 +2,7 @@ import type { OpenSession, Storage } from '../domain/index.ts'
 import type { Log } from '../plugin-api/index.ts'
 import type { Clock } from '../util/index.ts'
 
-/** How often it checks which sessions people have ended. */
+/** The interval of checks for sessions that people have ended. */
 const everyMs = 1_000
 
 type Parts = {
@@ -14,12 +14,12 @@ type Parts = {
 }
 
 /**
- * Records the open sessions of this process, and ends those that people have ended, at any gateway or on the command
+ * Records the open sessions of this process, and ends those that people have ended at any gateway or on the command
  * line. Does nothing without open sessions.
  */
 export class SessionEnds {
   readonly #parts: Parts
-  /** The last write of each open session: writes of one session are in order. */
+  /** The last write of each open session, because writes of one session must be in order. */
   readonly #writes = new Map<string, Promise<void>>()
   readonly #watch: { cancel(): void }
   #looking: Promise<void> | undefined
@@ -58,7 +58,7 @@ export class SessionEnds {
     }
   }
 
-  /** A session without a row continues; it is only not listed. */
+  /** A session without a row continues, but is not listed. */
   async #quiet(write: Promise<void>): Promise<void> {
     try {
       await write

@@ -3,13 +3,13 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import type { Key } from '../domain/index.ts'
 import { hashSecret } from '../util/index.ts'
 
-/** Marks a request of the playground. A false claim gains nothing: links are stored only for keys of sessions. */
+/** Marks a request of the playground. A false mark gains nothing, because links are stored only for session keys. */
 const mark = /^playground-/
 const imagePaths = /^\/v1\/images\//
-/** Enough for twenty of the longest links; a longer response contains the pictures themselves. */
+/** Enough for twenty links of the maximum length. A longer response contains the pictures themselves. */
 const answerBytesMax = 262_144
 const urlCharsMax = 8_192
-/** Maximum links of one response, and in total. */
+/** The maximum number of links per response, and in total. */
 const linksOfAnswer = 20
 const linksMax = 2_000
 
@@ -17,7 +17,7 @@ type Find = (hash: string) => Promise<Key | undefined> | Key | undefined
 
 /**
  * Links in responses of image endpoints to users of the playground. Only these are shown as pictures, and only to the
- * user who got them. In the memory of this process; the oldest are dropped.
+ * user who received them. Stored in the memory of this process; the oldest are dropped.
  */
 export class SignedPictureLinks {
   readonly #find: Find
@@ -27,12 +27,12 @@ export class SignedPictureLinks {
     this.#find = find
   }
 
-  /** Whether a session key of that name and user got this link. */
+  /** Whether a session key of that name and user received this link. */
   has(user: string, keyName: string, url: string): boolean {
     return this.#links.has(nameOf(user, keyName, url))
   }
 
-  /** Reads a response as it passes, if it may be one of the playground's. */
+  /** Reads a response while it is sent, if it may be for the playground. */
   watch(req: IncomingMessage, res: ServerResponse): void {
     const id = req.headers['x-request-id']
     if (typeof id !== 'string' || !mark.test(id) || !imagePaths.test(req.url ?? '')) return
@@ -43,7 +43,7 @@ export class SignedPictureLinks {
     const hear = (piece: unknown): void => {
       if (typeof piece !== 'string' && !(piece instanceof Uint8Array)) return
       bytes += piece.length
-      // Pictures in the response itself are no links.
+      // A response with the pictures themselves has no links.
       if (bytes > answerBytesMax) pieces.length = 0
       else pieces.push(Buffer.from(piece))
     }

@@ -17,7 +17,7 @@ type Parts = {
 /** The signers of the upstreams of a plan. A signer with unchanged options keeps its tokens over a reload. */
 export class Signers {
   readonly #parts: Parts
-  /** By the list of credentials, which all copies of an upstream share. */
+  /** By the list of credentials, which all copies of an upstream have in common. */
   readonly #known = new WeakMap<Upstream['credential'], Signer>()
   #made: ReadonlyMap<string, Signer> = new Map()
 
@@ -25,7 +25,7 @@ export class Signers {
     this.#parts = parts
   }
 
-  /** @throws ConfigError when one of them cannot be created; the previous ones stay in use */
+  /** @throws ConfigError if one cannot be created; the previous ones stay in use */
   async build(plan: CompiledConfig): Promise<void> {
     const made = new Map<string, Signer>()
     for (const { name, credential } of allUpstreams(plan)) {
@@ -47,7 +47,7 @@ export class Signers {
     if (!plugin)
       throw new Error(`the signing plugin '${name}' existed when the configuration was checked, but is missing now`)
     try {
-      // The options were checked against this plugin's own schema when the plan was made.
+      // This plugin's own schema has validated the options, when the plan was created.
       return await plugin.create(options as never, { clock, log, post })
     } catch (error) {
       const message = `the signing plugin '${name}' cannot be created: ${error instanceof Error ? error.message : String(error)}`

@@ -13,16 +13,16 @@ export type ProcessStatus = {
   /** The 99th percentile of timer delay since the last scrape of the metrics. */
   readonly event_loop_p99_ms: number
   readonly storage_healthy: boolean
-  /** The reason why it is not, if known: `only 120 MiB are free on the disk`. Absent from earlier versions. */
+  /** The reason for that, if known: `only 120 MiB are free on the disk`. Absent in earlier versions. */
   readonly storage_trouble?: string | null
   readonly counters_healthy: boolean
-  /** The remaining pause of each upstream, by name; 0 if it accepts requests. */
+  /** The remaining pause of each upstream by name; 0 if it accepts requests. */
   readonly resting_ms: { readonly [upstream: string]: number }
-  /** The states of the keys of each upstream that has a list of them. */
+  /** The key states of each upstream with a list of keys. */
   readonly upstream_keys: { readonly [upstream: string]: readonly UpstreamKeyShown[] }
-  /** Webhooks that accept nothing from this process: since when, and why. Absent from earlier versions. */
+  /** Webhooks that accept nothing from this process: the start and the reason. Absent in earlier versions. */
   readonly silent_webhooks?: readonly { readonly name: string; readonly since: string; readonly why: string }[]
-  /** Upstream responses since the start that were not recognised, the newest first. */
+  /** Upstream responses since the start that were not recognized, the newest first. */
   readonly unrecognised: readonly UnrecognisedCount[]
 }
 
@@ -57,7 +57,7 @@ export type Status = Omit<
     readonly healthy: boolean
     readonly resting_ms: number
     readonly simulated: boolean
-    /** Empty if no credential is sent; absent from gateways of earlier versions. */
+    /** Empty if no credential is sent; absent in earlier versions. */
     readonly keys?: readonly UpstreamKeyShown[]
   }[]
   /** Null while the storage is unreachable. */
@@ -66,7 +66,7 @@ export type Status = Omit<
   readonly workers: readonly ProcessStatus[]
 }
 
-/** Combines the statuses of processes into that of the gateway: it lacks something only if all processes lack it. */
+/** Combines the statuses of processes into the gateway's: it lacks something only if all processes do. */
 export function joinStatus(
   plan: CompiledConfig,
   life: {
@@ -114,7 +114,7 @@ export function joinStatus(
   }
 }
 
-/** The result of a reload for an operator. */
+/** The result of a reload for operators. */
 export function reloadStatus(at: number, result: ReloadResult): ReloadStatus {
   const when = new Date(at).toISOString()
   if (result.ok) return { at: when, ok: true, changes: result.changes, findings: [] }
@@ -124,7 +124,7 @@ export function reloadStatus(at: number, result: ReloadResult): ReloadStatus {
   return { at: when, ok: false, changes: [], findings }
 }
 
-/** `sqlite`, `postgres`, `memory`, `redis`: the address itself may hold a password. */
+/** The kind of a storage (`sqlite`, `postgres`, `memory`, `redis`). Its address may contain a password. */
 function kindOf(url: string): string {
   return (/^[a-z]+/.exec(url)?.[0] ?? '').replace(/^postgresql$/, 'postgres').replace(/^rediss$/, 'redis')
 }

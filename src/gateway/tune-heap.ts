@@ -1,20 +1,21 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
-/** From this size on, neither half of the young space is doubled. */
+/** From this size on, the halves of the young space are not doubled. */
 const halfBytesMax = 16 * 1024 * 1024
 const own = /--(?:min|max)[-_]semi[-_]space[-_]size|--semi[-_]space[-_]growth[-_]factor/
 
 /**
- * Sets up V8 for objects that live as long as a request.
+ * Configures V8 for objects that live as long as a request.
  *
- * Limits the growth of the space for young objects: up to two times 64 MiB on a machine with free memory, which a
- * gateway fills with old garbage. A limit could only be set before the process starts, so growth is stopped at this
- * size, and continues if V8 has shrunk the space meanwhile. A size that an operator sets by Node's options is respected.
+ * Limits the growth of the space for young objects. It would grow to two times 64 MiB on a machine with free memory,
+ * and a gateway would fill that with garbage. A maximum can only be set before the process starts, so growth is stopped
+ * at this size, and allowed again if V8 has shrunk the space meanwhile. A size from an operator in Node's options is
+ * respected.
  *
- * Creates no object in the space for old ones. V8 does that at places in the code whose objects have survived before. If
- * such an object belongs to a request, everything of the request survives with it until a major collection. About one
- * process in four got into that state, and then needed 1.4 times the CPU (`docs/performance.md`).
+ * Prevents the creation of objects in the space for old ones. V8 creates them there at places in the code whose earlier
+ * objects have survived. If such an object belongs to a request, all objects of the request survive until a major
+ * collection. About one process in four entered that state, and then needed 1.4 times the CPU (`docs/performance.md`).
  */
 export function tuneHeap(): void {
   setFlagsFromString('--no-allocation-site-pretenuring')
@@ -28,7 +29,7 @@ export function tuneHeap(): void {
   }).observe({ type: 'gc' })
 }
 
-/** Bytes of both halves. */
+/** The bytes of both halves. */
 function youngBytes(): number {
   return getHeapSpaceStatistics().find(space => space.space_name === 'new_space')?.space_size ?? 0
 }

@@ -13,7 +13,7 @@ type Parts = {
   readonly count: (code: string | undefined, began: boolean) => void
 }
 
-/** Counts requests without a route, and logs the refused ones: one per code and minute, with their number. */
+/** Counts requests without a route, and logs refused ones: one per code and minute, with their number. */
 export function createUnroutedLog({ clock, log, plan, count }: Parts) {
   const logged = new OnceAMinute(clock)
   function logRefusal({ code, status }: Failure, more: object): void {
@@ -35,7 +35,7 @@ export function createUnroutedLog({ clock, log, plan, count }: Parts) {
   }
 }
 
-/** Enough to recognise the request; a longer text may be a secret. */
+/** Enough to recognize the request; a longer text may be a secret. */
 function shortPath(url: string): string {
   const segments = url.split('?', 1)[0]?.split('/') ?? []
   const shown = segments.slice(0, segmentsMax).map(one => (one.length > segmentCharsMax ? '…' : one))

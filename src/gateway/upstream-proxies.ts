@@ -3,7 +3,7 @@ import type { Upstream } from '../domain/index.ts'
 import { addressOf } from '../engine/upstream/index.ts'
 import { environmentProxy, type ProxyAddress } from '../util/index.ts'
 
-/** The proxy of an upstream: its own, none if it says so, else that of the environment. Simulators are on this machine. */
+/** The proxy of an upstream: its own, none if it says so, or the environment's. Simulators are on this machine. */
 export function upstreamProxy(env: Environment, { proxy, url: own }: Upstream, url: URL): ProxyAddress | undefined {
   if (proxy === 'none' || own.startsWith('simulator:')) return undefined
   return proxy ?? environmentProxy(env, addressOf(url))

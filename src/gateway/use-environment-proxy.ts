@@ -1,8 +1,8 @@
 import { environmentProxy, parseProxy, readProxyVariable } from '../util/index.ts'
 
 /**
- * From now on requests of this process that are sent by `fetch` (sign-in, telemetry) go through the HTTP proxies of the
- * environment, except those that `environmentProxy` exempts, as for upstreams. Without a proxy nothing is loaded.
+ * From now on, requests of this process through `fetch` (sign-in, telemetry) use the HTTP proxies of the environment,
+ * with the exceptions of `environmentProxy`, as requests to upstreams do. Without a proxy, nothing is loaded.
  * @returns a function that makes the requests direct again
  */
 export async function useEnvironmentProxy(env: NodeJS.ProcessEnv = process.env): Promise<() => void> {
@@ -10,10 +10,10 @@ export async function useEnvironmentProxy(env: NodeJS.ProcessEnv = process.env):
   if (secure === undefined && plain === undefined) return () => undefined
   const { EnvHttpProxyAgent, getGlobalDispatcher, setGlobalDispatcher } = await import('undici')
   const direct = getGlobalDispatcher()
-  // Empty values keep it from reading the environment by itself: it reads no networks in `NO_PROXY`.
+  // Empty values keep undici from reading the environment itself: it does not support networks in `NO_PROXY`.
   const proxies = { httpProxy: plain ?? '', httpsProxy: secure ?? '', noProxy: '' }
   const proxied = new EnvHttpProxyAgent({ ...proxies, proxyTunnel: true })
-  // Also for Node's own `fetch`: see `setGlobalDispatcher` in undici's README.
+  // This also applies to Node's own `fetch`: see `setGlobalDispatcher` in undici's README.
   setGlobalDispatcher(
     direct.compose(
       dispatch => (request, handler) =>
@@ -31,7 +31,7 @@ function isProxied(env: NodeJS.ProcessEnv, origin: string | URL | undefined): bo
   return (environmentProxy(env, place)?.kind ?? 'socks5') !== 'socks5'
 }
 
-/** With a scheme, which undici requires. */
+/** The address with its scheme, which undici requires. */
 function readHttpProxy(env: NodeJS.ProcessEnv, variable: 'https_proxy' | 'http_proxy'): string | undefined {
   const text = readProxyVariable(env, variable)
   const proxy = text === undefined ? undefined : parseProxy(text)

@@ -12,9 +12,9 @@ import {
 import type { Log } from '../plugin-api/index.ts'
 import type { Clock } from '../util/index.ts'
 
-/** How often it reads the findings of other processes, and checks which keys are due for a probe. */
+/** The interval of reading other processes' findings, and of checks for keys that are due for a probe. */
 const everyMs = 5_000
-/** Failed writes are queued and repeated; the latest of each key. */
+/** The maximum number of failed writes that wait for another attempt; only the latest of each key is kept. */
 const keptMax = 10_000
 
 const unwritten = 'the status of upstream keys could not be stored; retrying'
@@ -31,11 +31,11 @@ type Spending = { readonly key: VendorKey; readonly amount: number; readonly at:
 
 /**
  * Synchronizes the states of upstream keys: writes the findings of this process, reads those of others, and probes
- * refused keys for free. Does nothing if no upstream has keys.
+ * refused keys without cost. Does nothing if no upstream has keys.
  */
 export class VendorKeyService {
   readonly #parts: Parts
-  /** States that are not written yet. */
+  /** States that are not yet written. */
   readonly #unwritten = new Map<string, KeyStatus>()
   readonly #spent: Spending[] = []
   /** Unwritten spending of keys without a budget: a sum for each key and quarter of an hour. */
@@ -64,14 +64,14 @@ export class VendorKeyService {
     await this.#writeSums()
   }
 
-  /** The spending of keys that a plan gives a budget must be known before the first request under it. */
+  /** Reads the spending of keys with a budget in a plan, which must be known before the first request under it. */
   async prepare(plan: Pick<CompiledConfig, 'upstreams'>): Promise<void> {
     if (!keysOf(plan).some(key => key.budget)) return
     await this.#writeSums()
     await this.learn(plan)
   }
 
-  /** A state has changed in this process. */
+  /** Called after a change of a state in this process. */
   readonly changed = (status: KeyStatus, before: KeyStatus | undefined): void => {
     const { upstream, key, model, state, reason, code } = status
     if (state === 'active' && before?.state === 'suspended')
@@ -81,7 +81,9 @@ export class VendorKeyService {
     void this.#write()
   }
 
-  /** A request with a key was charged. With a budget it is written at once, otherwise at the next interval. */
+  /**
+   * Called after a charge of a request with a key. With a budget it is written at once, otherwise at the next interval.
+   */
   spent(key: VendorKey, amount: number): void {
     const spending = { key, amount, at: this.#parts.clock.now() }
     if (!key.budget) return this.#addUp(spending)
@@ -121,7 +123,7 @@ export class VendorKeyService {
   /** Failed writes are repeated. Never rejects. */
   async #writeSums(): Promise<void> {
     for (const [id, sum] of this.#sums) {
-      // Spending that arrives during the write is a new sum.
+      // Spending during the write is part of a new sum.
       this.#sums.delete(id)
       try {
         await this.#spend(sum)
@@ -135,7 +137,7 @@ export class VendorKeyService {
 
   async #spend({ key, ...spent }: Spending): Promise<void> {
     const named = { upstream: key.upstream.name, key: key.name }
-    // It may have got a budget meanwhile.
+    // It may have received a budget meanwhile.
     const budget = key.budget ?? this.#keyOf(named)?.budget
     await this.#parts.store.spend({
       ...named,
@@ -144,14 +146,16 @@ export class VendorKeyService {
     })
   }
 
-  /** Reads states, repeats failed writes, and probes the keys that are due. */
+  /** Reads states, repeats failed writes, and probes keys that are due. */
   look(): Promise<void> {
     return (this.#looking ??= this.#lookOnce().finally(() => {
       this.#looking = undefined
     }))
   }
 
-  /** The key and the keys used next to it. The storage knows what each has spent, in all processes. */
+  /**
+   * All keys in use of the key's upstream, including itself. The storage knows the spending of each in all processes.
+   */
   #othersOf(named: Pick<KeyStatus, 'upstream' | 'key'>): OtherKeys | undefined {
     const key = this.#keyOf(named)
     return key && othersOf(this.#parts.engine().running.plan, key)
@@ -180,7 +184,7 @@ export class VendorKeyService {
     }
   }
 
-  /** Applies what other processes and people have written, in the order of reading. Never rejects. */
+  /** Applies states from other processes and people, in the order of reading. Never rejects. */
   learn(plan?: Pick<CompiledConfig, 'upstreams'>): Promise<void> {
     return (this.#learning = this.#learning.then(() => this.#learnOnce(plan ? keysOf(plan) : this.#keys)))
   }

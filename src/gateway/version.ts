@@ -1,6 +1,6 @@
 import { findPackage } from './package-root.ts'
 
-/** The version of the package of this file, wherever it was built to. */
+/** The version of this file's package, regardless of the build's location. */
 export async function readVersion(): Promise<string> {
   return (await findPackage()).version
 }

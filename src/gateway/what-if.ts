@@ -23,28 +23,28 @@ import {
 import { firstIdAt, type Micros } from '../util/index.ts'
 import { concerned } from './explain.ts'
 
-/** The page size of charges; other requests run between two pages. */
+/** The number of charges per page; other requests run between two pages. */
 const pageSize = 500
-/** A charge is opened after its request has begun; during an upload, long after. */
+/** The maximum time between the start of a request and its charge, which is long for uploads. */
 const openedMs = 86_400_000
-/** The maximum of distinct names of each kind in the sums; further ones are combined without a name. */
+/** The maximum number of distinct names of each kind in the sums; all others are combined without a name. */
 const namesMax = 5_000
-/** Requests of one size of one model have the same result; the cache size for these. */
+/** The number of cached results: requests with the same size for the same model have the same one. */
 const slotsMax = 1_000
 
 /** Options of a run. */
 export type WhatIfOptions = {
-  /** Aborts the run: it rejects with the reason of the signal. */
+  /** Aborts the run, which rejects with the reason of the signal. */
   readonly signal?: AbortSignal
   /** The active configuration, to find models that it does not charge. */
   readonly inUse?: CompiledConfig
-  /** Called with the number of charges that have been read. */
+  /** Called with the number of read charges. */
   readonly onProgress?: (charges: number) => void
 }
 
 /**
  * The cost of past charges under another configuration: each is rated again from its stored data, by the plugin that
- * made it. Quantities, sizes and responses stay unchanged. Reads page by page and keeps only the sums.
+ * created it. Quantities, sizes and responses stay unchanged. Reads page by page, and keeps only the sums.
  */
 export async function replayCosts(
   plan: CompiledConfig,
@@ -66,8 +66,8 @@ export async function replayCosts(
 export type RepricedCharge = { readonly charge: Charge; readonly repriced: Repriced }
 
 /**
- * The charges of a time range at the prices of a configuration, page by page. Voided charges are left out: they cost
- * nothing.
+ * The charges of a time range at the prices of a configuration, page by page. Voided charges are left out, because they
+ * cost nothing.
  */
 export async function* repricedPages(
   plan: CompiledConfig,
@@ -95,7 +95,7 @@ function uncountedBy(plan: CompiledConfig, inUse: CompiledConfig | undefined): r
 /** The rules of a configuration for the prices of charges. */
 class Terms {
   readonly #plan: CompiledConfig
-  /** The slots of plugins for a requested size, by model, operation and size; null if it would be refused. */
+  /** The slots of plugins for a requested size, by model, operation and size; null if a plugin would refuse it. */
   readonly #slots = new Map<string, Slots | null>()
 
   constructor(plan: CompiledConfig) {
@@ -137,7 +137,7 @@ class Terms {
   }
 }
 
-/** The slots of the plugins before the charging one, for a request of the charge's size; null if one refuses it. */
+/** The slots of the plugins before the charging one, for a request with the charge's size; null if one refuses it. */
 function askAbove(
   charge: Charge,
   model: Model,
@@ -159,7 +159,7 @@ function askAbove(
   }
 }
 
-/** Whether its own facts yield the charged amount; otherwise they cannot be used for other prices. */
+/** Whether the charge's facts result in the charged amount; otherwise they cannot be used for other prices. */
 function isReproducible(charge: Charge, known: readonly KnownPlugin[]): boolean {
   const rated = chargerOf(known, charge)?.replay?.(charge)
   if (rated?.length !== charge.lines.length) return false
@@ -169,7 +169,7 @@ function isReproducible(charge: Charge, known: readonly KnownPlugin[]): boolean 
 type Pair = { -readonly [N in keyof CostPair]: CostPair[N] }
 type Left = { -readonly [N in keyof NotComparable]: NotComparable[N] }
 
-/** Sums of compared charges, and of those that were not comparable. */
+/** Sums of compared charges, and of those without a comparison. */
 export class CostSums {
   readonly #all: Pair = { charges: 0, before: 0, after: 0 }
   readonly #by = {
@@ -182,7 +182,7 @@ export class CostSums {
   add(charge: Charge, repriced: Repriced): void {
     const net = charge.amount - charge.refunded
     if ('reason' in repriced) return this.#leave(charge, repriced.reason, net)
-    // The refunded part would have been refunded too.
+    // The refunded part would have been refunded here too.
     const after = charge.refunded > 0 ? 0 : amountOfItems(repriced.lines)
     addTo(this.#all, net, after)
     for (const part of ['model', 'group', 'user'] as const) addTo(placeIn(this.#by[part], charge[part]), net, after)
@@ -222,7 +222,7 @@ function addTo(pair: Pair, before: Micros, after: Micros): void {
   pair.after += after
 }
 
-/** The largest change comes first. */
+/** The largest change first. */
 function inOrder(pairs: ReadonlyMap<string | null, Pair>): readonly CostPairOf[] {
   const change = ({ before, after }: CostPair): number => Math.abs(after - before)
   return [...pairs]

@@ -3,16 +3,16 @@ import type { ConfigCause, ReviewStatus } from '../domain/index.ts'
 import type { Snapshot } from '../observe/index.ts'
 import type { ProcessStatus } from './status.ts'
 
-/** A configuration: its text, and those of the files that it refers to, by absolute path. */
+/** A configuration: its text, and the texts of the files that it refers to, by absolute path. */
 export type Written = { readonly text: string; readonly parts: { readonly [path: string]: string } }
 
-/** The path and text of a worker's configuration: every worker has the same, whatever was saved meanwhile. */
+/** The path and text of a worker's configuration. All workers have the same, even if the file was saved meanwhile. */
 export type WorkerConfig = {
   readonly file: string
-  /** The initial configuration of the first workers: it decides the settings that are read only once. */
+  /** The initial configuration of the first workers, which determines the settings that are read only once. */
   readonly first: Written
   /** The active configuration. */
-  /** Absent if it is still the initial one. */
+  /** Absent if the initial one is still active. */
   readonly current?: Written
   /** The name of its lease on the storage. */
   readonly owner: string
@@ -40,7 +40,9 @@ export type ToWorker =
   /** Finish running requests, and exit. */
   | { readonly kind: 'close' }
 
-/** An error in a form that crosses processes, with enough data for the same advice as in a single process. */
+/**
+ * An error in a form that can be sent between processes, with enough data for the same advice as in a single process.
+ */
 export type StartFailure = {
   readonly name: string
   readonly message: string

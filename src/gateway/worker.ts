@@ -14,15 +14,15 @@ import type {
 } from './worker-messages.ts'
 
 /**
- * The process that a supervisor starts: a whole gateway on an address and a storage that it shares with other workers.
+ * The process that a supervisor starts: a complete gateway, which shares its address and storage with other workers.
  */
 
 const sendToParent = (message: FromWorker): void => void process.send?.(message)
 
-/** The configuration as the gateway reads it: its text is the last one from the supervisor. */
+/** The configuration for the gateway: its text is the latest one from the supervisor. */
 type Config = { file: string } & { -readonly [key in keyof Written]: Written[key] }
 
-/** Undefined until it accepts work; until then there is nothing to finish. */
+/** Undefined until it accepts work; before that, there is nothing to finish. */
 let serving: Gateway | undefined
 
 function end(): void {
@@ -92,7 +92,7 @@ function failureOf(error: unknown): StartFailure {
   return { name, message, ...Object.fromEntries(more) }
 }
 
-// A terminal and systemd signal the whole group. The supervisor handles all but the end.
+// A terminal and systemd signal the whole process group. The supervisor handles everything except the end.
 process
   .on('SIGHUP', () => undefined)
   .on('SIGTERM', end)

@@ -35,20 +35,20 @@ import type { FromWorker, WorkerRequest, WorkerRequests, StartFailure, ToWorker,
 /** A worker that ends this many times in a row before it is ready is not started again. */
 const failedStartsMax = 5
 const restartMs = { first: 100, most: 5_000 }
-/** A worker that ran for so long did not fail at its start. */
+/** A worker that ran for this time did not fail at its start. */
 const soundMs = 10_000
-/** The timeout for a response of a worker. */
+/** The timeout for a worker's response. */
 const answerMs = 2_000
-/** A worker that has been silent for so long counts as hung: by then its lease on the storage has expired too. */
+/** A worker that was silent for this time counts as hung, because its lease on the storage has expired too. */
 const hangMs = 30_000
 /**
- * Requests to a worker in that time. A single missing response is not enough, because all processes may have been
- * stopped.
+ * The number of requests to a worker in that time. A single missing response is not enough, because all processes may
+ * have been stopped.
  */
 const pulses = 6
-/** A reload creates all plugins again. */
+/** Longer, because a reload creates all plugins again. */
 const reloadMs = 30_000
-/** Additional time after a worker's deadlines, to finish its writes and exit. */
+/** The time after a worker's deadlines for its last writes and its exit. */
 const endMs = 20_000
 
 /** Several gateways in separate processes, on one address and one storage. */
@@ -60,18 +60,18 @@ export type Workers = {
   readonly pids: readonly number[]
   /** Unfinished exchanges in all of them. */
   open(): Promise<number>
-  /** Reads the file again: all of it takes effect, in every worker, or none. */
+  /** Reads the file again. Either all of it takes effect in every worker, or nothing. */
   reload(cause?: ConfigCause): Promise<ReloadResult>
-  /** Settles when workers no longer start; then they have to be closed. */
+  /** Settles if workers no longer start; the caller must then close them. */
   readonly failed: Promise<Error>
-  /** Every worker finishes its requests. @throws Error when one of them had to be killed */
+  /** Lets every worker finish its requests. @throws Error if a worker had to be killed */
   close(): Promise<void>
   /** Kills them immediately. */
   kill(): void
 }
 
 export type WorkersParts = Pick<GatewayParts, 'env' | 'log'> & {
-  /** How long a worker may be silent, in milliseconds; 30 s by default. Tests shorten it. */
+  /** The maximum silence of a worker, in milliseconds; 30 s by default. Tests shorten it. */
   readonly hangMs?: number
 }
 
@@ -171,7 +171,7 @@ async function readConfig(
   inUse?: CompiledConfig,
 ): Promise<{ written: Written; loaded: Loaded }> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
-  // Without a text, reading reports the problem of the file.
+  // Without a text, reading the file reports its problem.
   const content = text === undefined ? {} : { text }
   const loaded = await loadPlan({
     file,
@@ -192,7 +192,7 @@ type Start = {
   readonly hangMs: number
 }
 
-/** The worker processes, and the replacements for ended ones. */
+/** The worker processes, and the replacements for those that ended. */
 class Crew {
   plan: CompiledConfig
   simulated: readonly string[] = []
@@ -204,13 +204,13 @@ class Crew {
   /** Undefined while the initial configuration is active. */
   #current: Written | undefined
   #giveUp!: (error: Error) => void
-  /** Consecutive exits before or soon after the start was complete. */
+  /** The number of consecutive exits before, or soon after, a complete start. */
   #failedStarts = 0
   #restarts = 0
   readonly #ids = new Ids()
   #soonEnded = 0
   #closing = false
-  /** Counts of ended workers. */
+  /** The metrics of ended workers. */
   #counted: readonly Snapshot[] = []
 
   constructor(start: Start, plan: CompiledConfig, log: GatewayLog, claim: Claim) {
@@ -231,7 +231,7 @@ class Crew {
     return [...this.#members].map(member => member.pid)
   }
 
-  /** Resolves when all are listening. @throws Error the error of the first worker that failed */
+  /** Resolves when all workers listen. @throws Error the error of the first worker that failed */
   async start(): Promise<{ readonly url: string }> {
     const { workers } = this.plan.server
     const count = workers === 'auto' ? availableParallelism() : workers
@@ -249,7 +249,7 @@ class Crew {
     return statuses.filter(one => one !== undefined)
   }
 
-  /** Charges under review, from the first worker that knows. */
+  /** Charges under review, from the first worker that knows them. */
   async reviews(): Promise<ReviewStatus | null> {
     const replies = [...this.#members].map(async member => {
       const reviews = await member.ask('reviews', null)
@@ -259,7 +259,7 @@ class Crew {
     return Promise.any(replies).catch(() => null)
   }
 
-  /** Whether at least one accepts work: the first that does is enough, even if others are silent or still starting. */
+  /** Whether a worker accepts work: the first such reply decides, even if others are silent or still starting. */
   isReady(): Promise<boolean> {
     const ready = [...this.#members].map(async member => {
       if (!(await member.ask('state', null)).ready) throw new Error('not ready')
@@ -286,7 +286,7 @@ class Crew {
     return [...lists, this.#counted, own]
   }
 
-  /** One after the other, as `Reloads` requires. */
+  /** `Reloads` calls this one reload after another. */
   async reload(
     { cause, ...written }: Written & { readonly cause: ConfigCause },
     plan: CompiledConfig,
@@ -310,7 +310,7 @@ class Crew {
     return taken.value
   }
 
-  /** @returns workers that did not exit by themselves, or exited with an error */
+  /** @returns workers that did not exit themselves, or exited with an error */
   async close(): Promise<readonly string[]> {
     this.#closing = true
     const { drainMs, drainWaitMs } = this.plan.server
@@ -345,7 +345,7 @@ class Crew {
     return member
   }
 
-  /** Kills a worker that hangs: it still gets connections, and would never answer them. */
+  /** Kills a hung worker: it still gets connections, but never answers them. */
   async #mind(member: Member): Promise<void> {
     const { hangMs } = this.#start
     for (let missed = 0; missed < pulses; ) {
@@ -361,7 +361,7 @@ class Crew {
     member.kill()
   }
 
-  /** The other workers take over an ended worker's open work at once, without waiting for its lease to expire. */
+  /** Ends the lease of an ended worker, so that the others take over its open work at once. */
   async #endLease(owner: string): Promise<void> {
     try {
       await this.#claim.forget(owner)
@@ -370,7 +370,7 @@ class Crew {
     }
   }
 
-  /** Starts another worker in its place when it ends. */
+  /** Replaces a worker when it ends. */
   #watch(member: Member): void {
     void member.gone.then(async code => {
       if (this.#closing) return
@@ -421,14 +421,14 @@ class Member {
   constructor(config: Extract<ToWorker, { kind: 'start' }>['config'], env: NodeJS.ProcessEnv) {
     const compiled = getCompileCacheDir()
     const child = cluster.fork({
-      // glibc keeps freed memory for each thread: two arenas make a busy process 57 MB smaller, and cost no CPU.
+      // glibc keeps freed memory for each thread. Two arenas save a busy process 57 MB without extra CPU time.
       MALLOC_ARENA_MAX: process.env['MALLOC_ARENA_MAX'] ?? '2',
       ...env,
       ...(compiled !== undefined && { NODE_COMPILE_CACHE: dirname(compiled) }),
     })
     this.#child = child
     this.pid = child.process.pid ?? 0
-    // A message to a worker that has just ended fails; its exit is reported separately.
+    // A message to a worker that has just ended fails; the exit is reported separately.
     child.on('error', () => undefined)
     const { promise: gone, resolve: goes } = Promise.withResolvers<number | string>()
     this.gone = gone
@@ -463,8 +463,7 @@ class Member {
   }
 
   /**
-   * A worker that is still starting gets the request afterwards. @throws Error when it does not respond in time, or
-   * ends
+   * A worker that is still starting gets the request afterwards. @throws Error if it does not respond in time, or ends
    */
   async ask<Q extends WorkerRequest>(
     question: Q,
@@ -480,7 +479,7 @@ class Member {
       () => undefined,
     )
     try {
-      // The table of messages defines the type of each response.
+      // `WorkerRequests` defines the type of each response.
       return (await promise) as WorkerRequests[Q]['gives']
     } finally {
       limit.cancel()
@@ -488,7 +487,7 @@ class Member {
     }
   }
 
-  /** Its metrics; the last known ones if it does not respond. */
+  /** The worker's metrics; the last known ones if it does not respond. */
   async measure(): Promise<readonly Snapshot[]> {
     this.measured = await this.ask('metrics', null).catch(() => this.measured)
     return this.measured

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path'
 /** The old and the new text of a file. */
 export type Replacement = { readonly path: string; readonly before: string; readonly after: string }
 
-/** Nothing was written. `kind`: a file was changed meanwhile, or the system denies it. */
+/** Nothing was written. `kind`: a file was changed meanwhile, or the system refuses to write. */
 export class WriteError extends Error {
   readonly kind: 'changed' | 'read-only'
   readonly path: string
@@ -17,13 +17,15 @@ export class WriteError extends Error {
   }
 }
 
-/** The reason why a file cannot be replaced; undefined if it can. A link is followed: its target is replaced. */
+/**
+ * The reason why a file cannot be replaced; undefined if it can. A link is followed, so that its target is replaced.
+ */
 export async function whyNotWritable(path: string): Promise<string | undefined> {
   try {
     const real = await realpath(path)
     const facts = await stat(real)
     if (!facts.isFile()) return 'it is not a file'
-    // Root may write read-only files.
+    // Root may write to read-only files.
     if ((facts.mode & 0o222) === 0) return 'it is read-only'
     await access(real, constants.W_OK)
     await access(dirname(real), constants.W_OK)
@@ -34,9 +36,9 @@ export async function whyNotWritable(path: string): Promise<string | undefined> 
 }
 
 /**
- * Replaces files, all or none, each by a rename, so that a reader sees the old text or the new one. Mode and owner are
- * kept. The old text stays next to each file (`.NAME.previous`), unless it is reverted. @returns the paths of these
- * backups
+ * Replaces files, all or none, each by a rename, so that a reader sees either the old text or the new one. Mode and
+ * owner are kept. The old text stays next to each file (`.NAME.previous`), unless it is restored. @returns the paths of
+ * these backups
  * @throws WriteError
  */
 export async function replaceFiles(files: readonly Replacement[], isTakenBack = false): Promise<readonly string[]> {
@@ -57,7 +59,7 @@ export async function replaceFiles(files: readonly Replacement[], isTakenBack = 
     }
     return drafts.map(({ backup }) => backup)
   } catch (error) {
-    // Files that were already reverted stay reverted.
+    // Files that were restored before stay restored.
     if (!isTakenBack) for (const one of done.toReversed()) await copyFile(one.backup, one.real)
     if (error instanceof WriteError) throw error
     const path = (error as NodeJS.ErrnoException).path ?? files[0]?.path ?? ''
@@ -74,7 +76,9 @@ type Draft = Replacement & {
   readonly mode: number
 }
 
-/** Writes the new text to a file next to the old one. It is hidden, so that patterns of `include` do not match it. */
+/**
+ * Writes the new text to a file next to the old one. The file is hidden, so that patterns of `include` do not match it.
+ */
 async function draft(file: Replacement): Promise<Draft> {
   const { path, after } = file
   const reason = await whyNotWritable(path)
@@ -84,7 +88,7 @@ async function draft(file: Replacement): Promise<Draft> {
   const name = join(dirname(real), `.${basename(real)}`)
   const temporary = `${name}.${process.pid}.new`
   try {
-    // A leftover of an earlier process with the same id.
+    // Removes the leftover of an earlier process with the same id.
     await rm(temporary, { force: true })
     const handle = await open(temporary, 'wx', 0o600)
     try {

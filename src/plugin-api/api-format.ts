@@ -6,27 +6,27 @@ import type { MessageFormat, SessionFormat } from './session-format.ts'
 import type { ObjectListPage, ObjectListQuery } from '../domain/stored-objects.ts'
 import type { Usage } from '../domain/usage.ts'
 
-/** The API format of one vendor: where the key is, what errors look like. */
+/** The API format of one vendor: the place of the key, the form of errors, and so on. */
 export type ApiFormat = {
   readonly name: string
-  /** Lower-case request headers of the client that upstreams of this style understand. */
+  /** Lower-case request headers of clients that upstreams with this format understand. */
   readonly requestHeaders: readonly string[]
-  /** Default values of these headers, sent when the client sends none. */
+  /** Default values of these headers, sent if the client sends none. */
   readonly requestDefaults?: { readonly [name: string]: string }
-  /** Lower-case response headers of an upstream that clients of this style read. */
+  /** Lower-case response headers of upstreams that clients of this format read. */
   readonly replyHeaders: ReadonlySet<string>
   /** All keys in the request, in the order of their headers. More than one distinct value is an error of the client. */
   credentials(head: Head): readonly string[]
   /**
-   * Where clients of this style put the key, for the error about a missing or invalid key. Absent for `authorization`
-   * and `x-api-key`.
+   * The place of the key in requests, for the error about a missing or invalid key. Absent for `authorization` and
+   * `x-api-key`.
    */
   readonly keyPlaces?: string
-  /** An error as this style's SDKs read it. */
+  /** An error in the form that SDKs of this format read. */
   error(failure: Failure, requestId: string): Answer
   /**
-   * The bytes that make a stream's reader raise an error after it has begun; undefined when the style has none.
-   * `operation` is the route's.
+   * The bytes after which a reader of a started stream raises an error; undefined if the format has none. `operation`
+   * is the route's.
    */
   streamError(failure: Failure, requestId: string, operation: string): string | undefined
   /** The form of the response to a streaming request; absent if it is always events. */
@@ -41,21 +41,21 @@ export type ApiFormat = {
    * changed.
    */
   usageOf(operation: string, body: Json, before?: Json): Usage | null
-  /** The usage that one event of a stream reports. Later reports replace earlier ones, member by member. */
+  /** The usage that one event of a stream reports. Later reports replace earlier ones member by member. */
   usageOfEvent(operation: string, data: Json): Usage | null
-  /** Message format of WebSocket sessions; absent if the style has none. */
+  /** The message format of WebSocket sessions; absent if the format has none. */
   readonly session?: SessionFormat
-  /** Format of WebSocket messages that are requests; absent if the style has none. */
+  /** The format of WebSocket messages that are requests; absent if the format has none. */
   readonly messages?: MessageFormat
-  /** JSON of the model list and of one model in this style. The query holds the style's paging parameters. */
+  /** The JSON of the model list and of one model. The query contains the format's paging parameters. */
   modelList(models: readonly ListedModel[], query: string): object
   modelOne(model: ListedModel): object
-  /** Lists of stored objects: the page that a query requests, and its JSON. */
+  /** Lists of stored objects: the page that a query requests, and the JSON of the list. */
   readonly objectList: {
     query(query: string): ObjectListQuery
     page(page: ObjectListPage): object
   }
-  /** The limit headers of this style. */
+  /** The limit headers of this format. */
   limitHeaders(limits: readonly LimitState[], nowMs: number): { readonly [name: string]: string }
 }
 
@@ -68,14 +68,14 @@ export type LimitState = {
   readonly resetMs: number
 }
 
-/** A model on offer. */
+/** An offered model. */
 export type ListedModel = {
   readonly name: string
   readonly family: string
-  /** The operations that it offers. */
+  /** The operations that it supports. */
   readonly operations: readonly string[]
   /** The day from which its vendor no longer serves it, as `2026-12-01`; absent if unknown. */
   readonly ends?: string
-  /** When this gateway began to offer it, in milliseconds since the epoch. */
+  /** The time since which this gateway offers it, in milliseconds since the epoch. */
   readonly since: number
 }

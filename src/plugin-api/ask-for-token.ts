@@ -4,20 +4,20 @@ import { parseObject } from '../util/index.ts'
 
 type TokenAsk = {
   readonly url: string
-  /** Sent as a form. */
+  /** The form to send. */
   readonly form: { readonly [name: string]: string }
-  /** More headers: a flat list of names and values. */
+  /** Additional headers: a flat list of names and values. */
   readonly headers?: readonly string[]
   readonly clock: Pick<Clock, 'now'>
   readonly post: SignerHost['post']
 }
 
-/** How long a token is valid if its response does not state it. */
+/** The validity of a token in seconds, if its response does not state it. */
 const lifeS = 300
 
 /**
- * Gets a token by OAuth (RFC 6749 5.1): sends a form, reads JSON with `access_token` and `expires_in`.
- * @throws SigningError for any other answer; Failure upstream_* when none comes
+ * Gets a token by OAuth (RFC 6749 5.1): sends a form, and reads JSON with `access_token` and `expires_in`.
+ * @throws SigningError for any other answer; Failure upstream_* if there is none
  */
 export async function askForToken({ url, form, headers = [], clock, post }: TokenAsk): Promise<Minted> {
   const sentAt = clock.now()
@@ -37,7 +37,7 @@ export async function askForToken({ url, form, headers = [], clock, post }: Toke
   return { token, until: sentAt + (seconds > 0 ? seconds : lifeS) * 1_000 }
 }
 
-/** The registered error code (RFC 6749 5.2). Nothing else of the response is reported. */
+/** The registered error code (RFC 6749 5.2). No other part of the response is reported. */
 function wordOf(error: unknown): string {
   return typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : ''
 }

@@ -8,7 +8,7 @@ export type AskedSize = {
     | { readonly kind: 'none' }
     | { readonly kind: 'pixels'; readonly width: number; readonly height: number }
     | { readonly kind: 'label'; readonly label: string }
-    /** True if the size cannot be parsed; it is forwarded unchanged. */
+    /** The size cannot be parsed; it is forwarded unchanged. */
     | { readonly kind: 'unread' }
   /** The expected pixels by the family's table; null if the table has no row. */
   readonly expected: { readonly width: number; readonly height: number } | null
@@ -25,7 +25,7 @@ export const imageOperations = ['image.generate', 'image.edit'] as const
 
 /** The facts of a size in a family's table, for plugins that price its pictures. */
 export type SizeTable = {
-  /** Names of sizes that may be requested instead of pixels. */
+  /** Valid names of sizes, which clients may send instead of pixels. */
   readonly labels: readonly string[]
   /** All sizes that upstreams are known to return. */
   readonly sizes: readonly { readonly width: number; readonly height: number }[]

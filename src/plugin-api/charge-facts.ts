@@ -4,7 +4,9 @@ import type { ChargeFacts, ChargeRule } from '../domain/charge.ts'
 import type { RequestContext, Target } from './request-context.ts'
 import { type Level, levelsOf } from '../domain/levels.ts'
 
-/** The facts that all charges of a request have in common. The charging plugin adds its own. Needs the caller. */
+/**
+ * The facts that all charges of a request have in common. The charging plugin adds its own. Requires the caller's slot.
+ */
 export function chargeFacts(
   context: RequestContext,
   { family, model, upstream }: Target,
@@ -38,7 +40,7 @@ export function chargeFacts(
 /** The budget accounts of a charge, by its facts. A plugin that holds money need not know which accounts apply. */
 const levelsOfFacts = new WeakMap<ChargeFacts, readonly Level[]>()
 
-/** The accounts, besides the key, that limit the amount of a charge. `facts` must come from `chargeFacts`. */
+/** The accounts, in addition to the key, that limit the amount of a charge. `facts` must be from `chargeFacts`. */
 export function boundsOf(facts: ChargeFacts): readonly Level[] | undefined {
   return levelsOfFacts.get(facts)
 }

@@ -1,20 +1,20 @@
 import type { Failure } from '../domain/errors.ts'
 
 /**
- * How far the upstream call got.
- * `untouched`: no byte of the request left. `unknown`: it may have been received; no answer was seen.
- * `refused`: a complete answer with an error status. `truncated`: an answer began and broke off.
+ * The progress of the upstream call.
+ * `untouched`: no byte of the request was sent. `unknown`: it may have been received, but there was no answer.
+ * `refused`: a complete answer with an error status. `truncated`: an answer began, but broke off.
  * `complete`: a complete answer with a success status.
  */
 export type Reach = 'untouched' | 'unknown' | 'refused' | 'truncated' | 'complete'
 
-/** How an exchange ended. It is set once. */
+/** The end of an exchange. It is set once. */
 export type Outcome =
-  /** The client got a whole response from an upstream or from a local route. */
+  /** The client got a complete response, from an upstream or a local route. */
   | { readonly kind: 'answered'; readonly status: number; readonly reach: Reach }
-  /** The client got an error of the gateway. */
+  /** The client got an error from the gateway. */
   | { readonly kind: 'refused'; readonly status: number; readonly failure: Failure; readonly reach: Reach }
-  /** The client got no whole response. `status` is the status that had been sent, if any. */
+  /** The client got no complete response. `status` is the status that was already sent, if any. */
   | {
       readonly kind: 'cut'
       readonly by: 'caller' | 'upstream' | 'deadline' | 'gateway'
@@ -23,7 +23,7 @@ export type Outcome =
       readonly failure?: Failure
     }
 
-/** The gateway had to stop before the exchange was over. Another process ends whatever remains. */
+/** Whether the gateway had to stop before the end of the exchange. Another process ends the rest. */
 export function wasStopped(outcome: Outcome): boolean {
   return 'failure' in outcome && outcome.failure?.code === 'drain_deadline'
 }

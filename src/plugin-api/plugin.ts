@@ -18,30 +18,30 @@ import { defineSlot, type Slot } from '../domain/slots.ts'
 import type { Stores } from '../domain/stores.ts'
 
 /**
- * The hooks of a plugin. Hooks run in the pipeline's order, `onReply` in the reverse. `onRequest`, `onTarget` and
- * `onAdmit` refuse by throwing a Failure; what they took is released in `onSettle`.
+ * The hooks of a plugin. Hooks run in the order of the pipeline, `onReply` in the reverse order. `onRequest`,
+ * `onTarget` and `onAdmit` refuse a request by throwing a Failure; `onSettle` releases everything that they took.
  */
 export type Hooks<Facet = unknown> = {
   /** Only the head is known; no byte of the body has been read. */
   onRequest?(context: RequestContext): Awaitable<void>
-  /** Reads or reduces the body. */
+  /** Parses or reduces the body. */
   onBody?(context: RequestContext, body: Body): Awaitable<Body>
   /**
-   * The path names a stored object. Returns the response if the plugin itself keeps the object; otherwise the request
-   * goes to the object's upstream.
+   * The path names a stored object. Returns the response if the plugin itself stores the object; otherwise the request
+   * is sent to the object's upstream.
    */
   onObject?(context: RequestContext): Awaitable<Answer | undefined>
   /**
-   * Body and model are known, but no upstream. Returns a request of another operation with which the gateway continues;
-   * `onReply` then has to convert the response back. The first plugin that returns one wins. From then on,
+   * Body and model are known, but no upstream. Returns a request for another operation, with which the gateway
+   * continues; `onReply` must then convert the response back. The first plugin that returns one wins. From then on,
    * `context.client` has the client's route and API format. Must not wait.
    */
   onRoute?(context: RequestContext, ask: RerouteAsk, facet: Facet): Rerouted | undefined
-  /** Model and upstream are known. Only checks: takes nothing. */
+  /** Model and upstream are known. Only checks, without taking slots or money. */
   onTarget?(context: RequestContext, target: Target, facet: Facet): Awaitable<void>
-  /** Every check has passed: takes slots and holds money. A returned response ends the request without an upstream. */
+  /** All checks have passed: takes slots and holds money. A returned response ends the request without an upstream. */
   onAdmit?(context: RequestContext, target: Target, facet: Facet): Awaitable<Answer | undefined>
-  /** Changes the request that the upstream receives. */
+  /** Changes the request for the upstream. */
   onForward?(context: RequestContext, out: Outbound, facet: Facet, target: Target): Awaitable<Outbound>
   /**
    * Returns a function that calls the upstream, for plugins that need more than one request or another response. The
@@ -49,23 +49,23 @@ export type Hooks<Facet = unknown> = {
    */
   onAsk?(context: RequestContext, out: Outbound, facet: Facet, target: Target): CallUpstream | undefined
   /**
-   * A job is resumed without its client. `onTarget`, `onAdmit` and `onForward` ran in another process; only what they
-   * stored is known. `onAsk`, `onReply` and `onSettle` follow.
+   * A job is resumed without its client. `onTarget`, `onAdmit` and `onForward` ran in another process, and only the
+   * state that they stored is known. `onAsk`, `onReply` and `onSettle` follow.
    */
   onResume?(context: RequestContext, target: Target, facet: Facet): Awaitable<void>
-  /** The head of the upstream's response has arrived. Adds stages for the body. Must not wait for the whole body. */
+  /** The head of the upstream's response was received. Adds stages for the body, without waiting for the whole body. */
   onReply?(context: RequestContext, reply: Reply, facet: Facet, target: Target): Awaitable<Reply>
   /**
-   * Runs once, last, whatever the outcome. The hooks of all plugins run concurrently, except as `settlesAfter` defines.
+   * Runs once, last, for every outcome. The hooks of all plugins run concurrently, except as `settlesAfter` defines.
    */
   onSettle?(context: RequestContext, outcome: Outcome, facet: Facet | undefined): Awaitable<void>
   /**
-   * A charge of this process has ended (settled, voided, or left for review), whichever plugin made it. Nothing waits
-   * for this hook, and errors that it throws are logged. It does not run for charges that recovery, another process or
-   * a person ends.
+   * A charge of this process has ended (settled, voided, or left for review). Runs for the charges of all plugins.
+   * Nothing waits for this hook, and its errors are logged. It does not run for charges that recovery, another process
+   * or a person ends.
    */
   onCharge?(charge: EndedCharge): Awaitable<void>
-  /** The gateway shuts down: release timers and files. */
+  /** The gateway shuts down: releases timers and files. */
   close?(): Awaitable<void>
 }
 
@@ -102,24 +102,23 @@ export const pluginFunctions = [
   'keepsKeys',
 ] as const satisfies readonly (keyof Plugin)[]
 
-/** Given by every plugin that charges, once its charge is written; other plugins name it in `settlesAfter`. */
+/** Provided by every plugin that charges, once its charge is written. Other plugins list it in `settlesAfter`. */
 export const chargeSlot: Slot<never> = defineSlot('charge')
 
-/** What a plugin is given when it is created. */
+/** The parts of the gateway for a plugin, at its creation. */
 export type Host = {
   readonly stores: Stores
   readonly clock: Clock
   readonly random: Random
-  /** Makes the ids of this gateway. */
+  /** Creates the ids of this gateway. */
   readonly ids: Ids
   readonly plan: CompiledConfig
   readonly log: Log
   /**
-   * Parses a JSON object under the same limits as a request body. @throws Failure for an object that no request may
-   * have
+   * Parses a JSON object under the limits of a request body. @throws Failure for an object that no request may contain
    */
   parseObject(bytes: Buffer): JsonObjectView
-  /** State that outlives a reload of the configuration (counters, caches), by a name of the plugin's own. */
+  /** State that survives a reload of the configuration (counters, caches), under a name of the plugin's own. */
   keep<T>(name: string, create: () => T): T
 }
 
@@ -134,7 +133,7 @@ export type Plugin<Options extends object = Schema, Facet extends object = Schem
   create(options: Admits<Options>, host: Host): Hooks<Admits<Facet>>
 }
 
-/** A plugin with erased types, as the pipeline keeps it. */
+/** A plugin with erased types, as in the pipeline. */
 export type AnyPlugin = KnownPlugin & { create(options: never, host: Host): Hooks<never> }
 
 /** Checks the types of a plugin and returns it unchanged. */

@@ -10,38 +10,40 @@ import type { Family, FurtherModel, Model, Upstream } from '../domain/model.ts'
 import type { CompiledConfig, Route } from '../domain/compiled-config.ts'
 import type { Slots } from '../domain/slots.ts'
 
-/** `shadow`: the rule would have refused the request, but only reports. */
+/** `shadow`: the rule would have refused the request, but only reports that. */
 export type LimitDecision = { readonly limit: string; readonly decision: 'admitted' | 'refused' | 'shadow' }
 
-/** What the upstream's response reports about itself, for traces. */
+/** Facts in the upstream's response, for traces. */
 export type AnswerFacts = {
   /** The upstream's name of the model that answered; undefined if the response has none. */
   readonly model: string | undefined
-  /** Finish reasons in the upstream's terms, one for each choice. */
+  /** Finish reasons in the upstream's words, one for each choice. */
   readonly finishReasons: readonly string[]
   readonly counts: Counts
   readonly isStream: boolean
 }
 
-/** The request's fields and usage for the log; hooks add to it. */
+/** The fields and usage of the request for the log; hooks add to them. */
 export type Notes = {
   forwarded: readonly string[]
   dropped: readonly string[]
-  /** Id of the charge, when the request has one; it is the request's own id. */
+  /** Whether the request has a charge; its id is the request's own id. */
   charge: boolean
-  /** Code of a failure that the upstream reported inside a response with status 200: the request counts as failed. */
+  /** The code of a failure that the upstream reported in a response with status 200: the request counts as failed. */
   failed?: string
-  /** The shape of a response that was not recognised and not delivered in full. `isEmpty`: it had only whitespace. */
+  /**
+   * The shape of a response that was not recognized, and not delivered completely. `isEmpty`: it had only whitespace.
+   */
   unrecognised?: { readonly shape: string; readonly isEmpty?: boolean }
-  /** The guard and the rule that blocked the response. Usage is charged nevertheless. */
+  /** The guard and the rule that blocked the response. Its usage is charged anyway. */
   blocked?: { readonly guard: string; readonly rule: string }
   /**
-   * What the answer cache did; absent for models without a cache. `saved`: the amount that a hit saved, in micro-units.
+   * The result of the answer cache; absent for models without one. `saved`: the amount saved by a hit, in micro-units.
    */
   cache?: { readonly result: CacheResult; readonly saved?: Micros }
-  /** Results of the limits for this request, by name. */
+  /** The limits' decisions for this request. */
   limits?: readonly LimitDecision[]
-  /** Kinds of labels of which the request had more than the gateway stores. */
+  /** Kinds of labels for which the request had more values than the gateway stores. */
   folded?: readonly LabelKind[]
   inputTokens: number | null
   outputTokens: number | null
@@ -50,7 +52,7 @@ export type Notes = {
 
 /** One request from its head to its settlement. */
 export type RequestContext = {
-  /** The gateway's request id, time-ordered, returned as `x-request-id`. */
+  /** The gateway's request id, which is ordered by time and returned as `x-request-id`. */
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly startedAt: number
@@ -63,22 +65,22 @@ export type RequestContext = {
     readonly route: Route
     readonly dialect: ApiFormat
     readonly head: Head
-    /** Client details are read from here: the other format may have no field for them. */
+    /** Client details are read from this body, because the other format may have no field for them. */
     readonly body: Body
   }
   readonly plan: CompiledConfig
   readonly slots: Slots
   readonly notes: Notes
-  /** The owner of the resources that the request uses: the id of the caller's key once it is known; '' before. */
+  /** The owner of the resources that the request uses: the id of the caller's key once it is known, '' before that. */
   payer: string
-  /** The state of the caller's limits. Every response reports it, in the headers of the API format. */
+  /** The state of the caller's limits. The headers of every response report it in the API format. */
   limits: readonly LimitState[]
   /** Headers that every response of this exchange has. */
   readonly answerHeaders: { [name: string]: string }
   /**
-   * The WebSocket part. `session` is the connection itself, which takes slots and uses nothing; `turn` is one response
-   * on it, which takes requests, tokens and money. `inputTokens`: tokens of the conversation so far. `sentBytes`: bytes
-   * that the client has sent so far. Absent for a request.
+   * The part of a WebSocket; absent for a request. `session` is the connection itself, which takes slots but has no
+   * usage. `turn` is one response on it, which takes requests, tokens and money. `inputTokens`: tokens of the
+   * conversation so far. `sentBytes`: bytes that the client has sent so far.
    */
   readonly part?:
     | { readonly kind: 'session' }
@@ -97,30 +99,30 @@ export type Target = {
   readonly alias?: string
   /** All aliases of the caller's group, with their models; absent for none. */
   readonly aliases?: ReadonlyMap<string, string>
-  /** Further models that the body names, which may answer or run in addition; excludes `model`. Absent for none. */
+  /** Other models in the body, which may answer or run in addition; excludes `model`. Absent for none. */
   readonly further?: readonly FurtherModel[]
   /** Models that may answer if no upstream of `model` does, each charged at its own prices; absent for none. */
   readonly fallbacks?: readonly Model[]
-  /** The model that the client requested, where `model` is a fallback of it; absent for itself. */
+  /** The model that the client requested, if `model` is a fallback for it; absent otherwise. */
   readonly requested?: Model
-  /** Models that the body names in fields unknown to the family; absent for none. */
+  /** Models in fields of the body that are unknown to the family; absent for none. */
   readonly alsoNamed?: readonly DeclaredModel[]
   /** The client's request body, reduced by `onBody`. */
   readonly body: Body
-  /** The caller requested a stream. */
+  /** Whether the caller requested a stream. */
   readonly stream: boolean
-  /** A plugin charges the items of the response one by one, as images; that charge has the request's own id. */
+  /** Whether a plugin charges the items of the response one by one, as images; that charge has the request's own id. */
   readonly chargesItems: boolean
 }
 
-/** A request on its way to the upstream. */
+/** A request for the upstream. */
 export type Outbound = {
   readonly body: Body
-  /** More headers, lower-case. */
+  /** Additional headers, in lower case. */
   readonly headers: { readonly [name: string]: string }
   /**
-   * Whether to read the rest of the response after the client has left, because it costs money whether read or not. A
-   * function is called when the client leaves.
+   * Whether to read the rest of the response after the client has disconnected, because the rest costs money in any
+   * case. A function is called at that time.
    */
   readonly detach: boolean | (() => boolean)
 }

@@ -3,25 +3,23 @@ import { defineSlot } from '../domain/slots.ts'
 import { membersOf } from '../util/index.ts'
 
 /**
- * Metadata of a response, as far as it has been read. The plugin that reads the upstream's format fills it before it
+ * The metadata of a response that has been read so far. The plugin that parses the upstream's format fills it before it
  * passes on the bytes that complete a picture.
  */
 export type ResponseMetadata = {
   /** Width and height in pixels, by the picture's position in the response. */
   readonly sizes: Map<number, { readonly width: number; readonly height: number }>
-  /** The first bytes of a linked picture, by its position: used to read its pixel size. */
+  /** The first bytes of a linked picture, by its position, from which its size in pixels is read. */
   readonly heads: Map<number, Buffer>
-  /** By the names that the family's description gives them. */
+  /** By the names in the family's description. */
   readonly facts: Map<string, string | number | boolean>
-  /**
-   * The metadata of the response that contains a picture, by the picture's position, if several responses are merged.
-   */
+  /** If several responses are merged: the metadata of the response with a picture, by the picture's position. */
   readonly factsAt: Map<number, ReadonlyMap<string, string | number | boolean>>
   /** The number of pictures that the vendor counts; undefined if it reports none. */
   count: number | undefined
   /** The vendor's reported cost, as a decimal in the currency; undefined if it reports none. */
   cost: string | undefined
-  /** The response is a refusal that is charged: the name of its price in the model's prices. */
+  /** For a refusal that is charged: the name of its price in the model's prices. */
   refusalPrice: string | undefined
   /** Parts of the response that may be pictures and were not delivered; for the log. */
   omitted: string | undefined
@@ -45,7 +43,7 @@ export function createResponseMetadata(): ResponseMetadata {
   }
 }
 
-/** What the responses of a family may report that prices depend on. */
+/** Names in the responses of a family that prices may depend on. */
 export type MetadataNames = {
   /** Names of facts. */
   readonly facts: ReadonlySet<string>
@@ -56,8 +54,9 @@ export type MetadataNames = {
 const known = new WeakMap<Family, MetadataNames>()
 
 /**
- * What the responses of a family may report, by its sections: a plugin that fills `ResponseMetadata` has `facts` (by name) and
- * `refused` (a list, with `charge`) in its section, at its top or by operation in `per_operation`. Other facts decide no price.
+ * The names that responses of a family may report, from its sections. A plugin that fills `ResponseMetadata` has
+ * `facts` (by name) and `refused` (a list, with `charge`) in its section, at the top or by operation in
+ * `per_operation`. Prices do not depend on other facts.
  */
 export function metadataNames(family: Family): MetadataNames {
   let names = known.get(family)
@@ -75,7 +74,7 @@ export function metadataNames(family: Family): MetadataNames {
   return names
 }
 
-/** The size that a section of the family sends where the client names none: `values.width.absent` and `values.height.absent`. */
+/** The size that a section of the family sends by default: `values.width.absent` and `values.height.absent`. */
 export function defaultSize(family: Family): { readonly width: number; readonly height: number } | undefined {
   for (const section of family.facets.values()) {
     const values = membersOf(membersOf(section)['values'])

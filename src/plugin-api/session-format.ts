@@ -1,24 +1,26 @@
 import type { Failure } from '../domain/errors.ts'
 import type { Json } from '../domain/json.ts'
 
-/** Meaning of an upstream message for the turns of a session. A turn is one response with its own charge. */
+/** The meaning of an upstream message for the turns of a session. A turn is one response with its own charge. */
 export type SessionSign =
-  /** A turn started, through a client message or voice detection. */
+  /** A turn has started, because of a client message or voice detection. */
   | { readonly kind: 'began'; readonly id: string }
   /**
-   * A turn ended. `failed`: it used only what it reports. `report`: its usage, in the shape of an event of a stream; absent
-   * if the message itself is the report; null if the upstream reported no usage.
+   * A turn has ended. `failed`: it used only what it reports. `report`: its usage, in the shape of an event of a
+   * stream; absent if the message itself is the report; null if the upstream reported no usage.
    */
   | { readonly kind: 'ended'; readonly id: string; readonly failed: boolean; readonly report?: Json | null }
-  /** The session's second model finished, for example a transcription of the input. */
+  /** The session's second model has finished, for example a transcription of the input. */
   | { readonly kind: 'beside'; readonly failed: boolean }
-  /** New settings: the session's second model (null: none; undefined: unchanged) and the response's token limit. */
+  /**
+   * New settings: the session's second model (null for none, undefined for no change) and the response's token limit.
+   */
   | { readonly kind: 'settings'; readonly beside: string | null | undefined; readonly outputMax: number | undefined }
   /** The upstream refused the client's last message. */
   | { readonly kind: 'refused' }
   /** The upstream accepted the setup message. */
   | { readonly kind: 'ready' }
-  /** The upstream issued an id with which a later session continues this one. */
+  /** The upstream has issued an id with which a later session can continue this one. */
   | { readonly kind: 'handle'; readonly id: string }
 
 /** Reads the upstream messages of one session. */
@@ -33,15 +35,18 @@ export type SessionFormat = {
   readonly upstreamWords: readonly string[]
   /** Each client message that starts a turn contains one of these texts. */
   readonly callerWords: readonly string[]
-  /** A client message that contains one of these texts ends the session: it may refer to another key's object. */
+  /** A client message with one of these texts ends the session, because it may refer to another key's object. */
   readonly barredWords?: readonly string[]
-  /** Turns of a session never overlap: a message during a turn ends it. */
+  /** Whether turns of a session never overlap: a message during a turn ends it. */
   readonly isSerial?: true
-  /** Subprotocols with keys or account names; they are not sent to the upstream. */
+  /** Subprotocols with keys or account names, which are not sent to the upstream. */
   readonly secretProtocol?: RegExp
-  /** Parameters of the handshake's query that name no model: a variant of the route, and a call made elsewhere. */
+  /**
+   * Query parameters of the handshake that do not contain a model: a variant of the route, and a call started
+   * elsewhere.
+   */
   readonly query?: { readonly variant: string; readonly call: string }
-  /** The first client message names the model. Absent if the query of the handshake names it. */
+  /** The format of the first client message, if it contains the model. Absent if the handshake's query contains it. */
   readonly setup?: SetupFormat
   createReader(usage: SessionUsage): SessionReader
   /** Builds the message for a gateway error. */
@@ -52,46 +57,46 @@ export type SessionFormat = {
   goAway?(leftMs: number): string
 }
 
-/** First client message of a session, which contains the model and the settings. */
+/** The first client message of a session, with the model and the settings. */
 export type SetupFormat = {
-  /** The request in the message; undefined for another message. */
+  /** The request in the message; undefined for any other message. */
   read(message: Json): JsonObject | undefined
-  /** Builds the message with a request. */
+  /** Builds the message from a request. */
   write(request: string): string
-  /** The model's name, without the prefix that the format adds. */
+  /** The name of the model, without the format's prefix. */
   modelOf(request: JsonObject): string | undefined
-  /** Token limit of each response. */
+  /** The token limit of each response. */
   outputMaxOf(request: JsonObject): number | undefined
-  /** Id of the session that it continues. */
+  /** The id of the session to continue. */
   handleOf(request: JsonObject): string | undefined
 }
 
 type JsonObject = { readonly [name: string]: Json }
 
-/** Request in a WebSocket message. */
+/** The request in a WebSocket message. */
 export type MessageRequest = {
   readonly kind: 'request'
   /** Requests of one lane are answered in order. */
   readonly lane: string | undefined
-  /** Id of the previous response, which may exist only on this connection. */
+  /** The id of the previous response, which may exist only on this connection. */
   readonly before: string | undefined
   /** Whether the upstream stores the response. */
   readonly isStored: boolean
-  /** Whether the request only supplies input and expects no response yet. */
+  /** Whether the request only adds input, and expects no response yet. */
   readonly isWarmUp: boolean
   readonly body: JsonObject
-  /** The body with the conversation in place of the previous response's id. */
+  /** The body with the conversation instead of the previous response's id. */
   completed(items: readonly Json[]): JsonObject
-  /** Items the request adds to the conversation. */
+  /** The items that the request adds to the conversation. */
   readonly items: readonly Json[]
 }
 
 /** WebSocket messages that are requests, in an API format. */
 export type MessageFormat = {
   readRequest(message: JsonObject): MessageRequest | { readonly kind: 'unknown'; readonly name: string }
-  /** Id of the response that an event completes, and the items it adds; undefined for other events. */
+  /** The id of the response that an event completes, and the items that it adds; undefined for other events. */
   readEnd(event: JsonObject): { readonly id: string; readonly items: readonly Json[] } | undefined
-  /** Events that answer a warm-up request. */
+  /** The events of the response to a warm-up request. */
   warmUp(id: string, body: JsonObject): readonly JsonObject[]
   error(failure: Failure): JsonObject
   onLane(event: JsonObject, lane: string): JsonObject

@@ -5,15 +5,15 @@ import type { Diagnostic } from '../domain/plugin-facts.ts'
 import type { Log } from './plugin.ts'
 import type { Admits, Schema } from '../util/schema.ts'
 
-/** A request to an upstream before it is sent, as a signer gets it. */
+/** A request to an upstream before it is sent, for a signer. */
 export type Unsigned = {
   readonly method: string
-  /** Absolute URL with its query, with the host of the request. */
+  /** The absolute URL with its query and the host of the request. */
   readonly url: string
-  /** Flat list of lower-case names and values; without host and the headers of the body's length. */
+  /** A flat list of lower-case names and values, without the host and the headers about the body's length. */
   readonly headers: readonly string[]
   /**
-   * Hex SHA-256 of the body's bytes, or of no bytes if there is no body.
+   * Hex SHA-256 of the body's bytes; of no bytes if there is no body.
    * @throws SigningError for a streamed body, whose digest is unknown before it is sent
    */
   readonly digest: () => Awaitable<string>
@@ -30,18 +30,18 @@ export type Signature = {
 
 export type Signer = {
   /**
-   * Called once for each request, which waits for it while its timeouts run. A signer that need not wait should return
+   * Called once for each request, which waits for it while its timeouts run. A signer that does not wait should return
    * a plain value. @throws SigningError with a reason that may be shown
    */
   sign(request: Unsigned): Awaitable<Signature>
   /**
-   * The upstream answered 401 to this signature: a cached token is no longer valid. Returns true if the next signature
-   * differs: then the request is sent once more before the key is suspended.
+   * Called after the upstream has answered 401 to this signature, so a cached token is no longer valid. Returns true if
+   * the next signature differs. The request is then sent once more before the key is suspended.
    */
   refused?(signature: Signature): boolean | void
 }
 
-/** Why there is no signature, in words that clients may read: without secrets and without text from other servers. */
+/** The reason why there is no signature, in words for clients: without secrets, and without text from other servers. */
 export class SigningError extends Error {
   static {
     brand(this, 'SigningError')
@@ -55,13 +55,13 @@ export type Fetched = {
   readonly body: Buffer
 }
 
-/** What a signer is given when it is created. */
+/** The parts of the gateway for a signer, at its creation. */
 export type SignerHost = {
   readonly clock: Clock
   readonly log: Log
   /**
-   * Calls the token server over the same network as upstreams: POST, within 10 seconds, at most 64 KiB of response, no
-   * redirects. @throws Failure upstream_*
+   * Sends a POST request to the token server, through the same network as requests to upstreams: within 10 seconds,
+   * with at most 64 KiB of response, without redirects. @throws Failure upstream_*
    */
   readonly post: (
     url: string,
@@ -69,14 +69,14 @@ export type SignerHost = {
   ) => Promise<Fetched>
 }
 
-/** Creates the signatures or tokens of an upstream's requests. Configured by `credential: { sign: NAME, with: … }`. */
+/** Creates the signatures or tokens for an upstream's requests. Configured by `credential: { sign: NAME, with: … }`. */
 export type SignerPlugin<Options extends object = Schema> = {
   readonly name: string
   /** The options under `with`. */
   readonly options: Options
   /** Validates the options beyond their schema. Paths are relative to the options. */
   inspectOptions?(options: Admits<Options>): readonly Diagnostic[]
-  /** Called once for each credential. Errors that it throws are reported at the credential's line of gateway.yaml. */
+  /** Called once for each credential. Its errors are reported at the credential's line of gateway.yaml. */
   create(options: Admits<Options>, host: SignerHost): Awaitable<Signer>
 }
 
@@ -91,21 +91,21 @@ export function defineSigner<const Options extends object>(signer: SignerPlugin<
   return signer
 }
 
-/** A token, and until when it is valid in milliseconds since the epoch. */
+/** A token and the end of its validity, in milliseconds since the epoch. */
 export type Minted = { readonly token: string; readonly until: number }
 
-/** A token is not used during its last minutes: the request takes time, and clocks differ. */
+/** The last part of a token's lifetime in which it is not used, because the request takes time, and clocks differ. */
 const marginMs = 120_000
-/** For short-lived tokens, at most this share of the lifetime. */
+/** The maximum share of the lifetime for that, for short-lived tokens. */
 const marginShare = 0.2
-/** A token that is younger than this is not the cause of a refusal. */
+/** A token younger than this is not the cause of a refusal. */
 const freshMs = 60_000
-/** How long no request is sent after a refusal: some servers lock out clients that send too many. */
+/** The time without requests after a refusal, because some servers lock out clients that send too many. */
 const refusedMs = 1_000
 
 /**
- * Caches a token until shortly before it expires. Concurrent requests wait for one shared request for a new token. If
- * that fails, it fails for all waiting requests and those of the next second, unless the old token is still valid for a
+ * Caches a token until shortly before it expires. Concurrent requests wait for one request for a new token. If that
+ * fails, it fails for all waiting requests and those of the next second, unless the old token is still valid for a
  * while.
  */
 export class Tokens {
@@ -137,8 +137,8 @@ export class Tokens {
   }
 
   /**
-   * The upstream refused the cached token: the next request gets a new one, except if the token is less than a minute
-   * old.
+   * Called after the upstream has refused the cached token: the next request gets a new one, unless the token is less
+   * than a minute old.
    * @param refused the token; by default the cached one. @returns whether the next request gets another token
    */
   forget(refused?: string): boolean {
@@ -169,7 +169,7 @@ export class Tokens {
 
 const scheme = 'Bearer '
 
-/** Sends tokens as bearer tokens (RFC 6750 2.1). */
+/** Sends a token as a bearer token (RFC 6750 2.1). */
 export function signAsBearer(tokens: Tokens): Signer {
   const toSignature = (token: string): Signature => ({ headers: { authorization: scheme + token } })
   return {

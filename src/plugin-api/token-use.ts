@@ -1,16 +1,16 @@
 import type { Outcome } from './outcome.ts'
 import { defineSlot } from '../domain/slots.ts'
 
-/** Tokens of one exchange, for limits that count them. Whole numbers. */
+/** The tokens of one exchange, for limits that count them. Integers. */
 export type TokenUse = {
   /** The estimated maximum, known before an upstream is called. */
   readonly estimate: number
   /**
-   * The actual number, known at the end: as reported, otherwise estimated from the length of the request and of the
+   * The actual number, known at the end: the reported number, or an estimate from the length of the request and of the
    * response so far.
    */
   actual(outcome: Outcome): number
 }
 
-/** Put at `onTarget` if the exchange uses tokens. */
+/** Set at `onTarget` if the exchange uses tokens. */
 export const tokenUseSlot = defineSlot<TokenUse>('token-use')

@@ -6,7 +6,7 @@ import { writeAnswer } from './write-answer.ts'
 import { carries, writeRequest } from './write-request.ts'
 import { ChatStreamWriter } from './write-stream.ts'
 
-/** Chat completions. */
+/** The format of chat completions. */
 export const chat: Adapter = {
   operation: 'chat',
   says: {

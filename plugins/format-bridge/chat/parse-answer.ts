@@ -61,12 +61,12 @@ function parseMessage(message: JsonObject, logprobs: Json | undefined, issuer: s
   ]
 }
 
-/** Vendors use two names for it. */
+/** The thought in a message, for which vendors use two names. */
 export function thoughtOf(message: JsonObject): string | undefined {
   return asText(message['reasoning_content']) ?? asText(message['reasoning'])
 }
 
-/** Upstreams that send thoughts in this format need their text back, and sign nothing. */
+/** Upstreams that send thoughts in this format require their text in the next request, and sign nothing. */
 export function sealOfThoughts(issuer: string): Seal {
   return { issuer, value: 'text' }
 }
@@ -127,7 +127,7 @@ export function parseCitations(annotations: Json | undefined): readonly Citation
   })
 }
 
-/** Calls override only an ordinary end: an answer that was cut or refused stays so. */
+/** Calls override only an ordinary end, not that of an incomplete or refused answer. */
 export function parseStop(reason: Json | undefined, parts: readonly Pick<Part, 'kind'>[]): Stop {
   const raw = optional('raw', asText(reason))
   if (reason === 'length') return { why: 'length', ...raw }

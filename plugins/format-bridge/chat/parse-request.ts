@@ -29,7 +29,7 @@ import { parseSchema } from '../openai/settings.ts'
 import { argumentsOf } from './parse-answer.ts'
 import { parseContent } from './parse-content.ts'
 
-/** Fields of a request that a conversation has no member for, with their features. */
+/** Fields of a request without a member in a conversation, with their features. */
 const lost: { readonly [field: string]: Feature } = {
   audio: 'output_modality',
   web_search_options: 'hosted_tool',
@@ -105,7 +105,7 @@ function parseMessage(value: Json, field: string, issuer: string, losses: Loss[]
 
 type Place = { readonly field: string; readonly issuer: string; readonly losses: Loss[] }
 
-/** Thoughts come first, then the text, then the calls: this format has no other order. */
+/** Thoughts are first, then the text, then the calls, because this format has no other order. */
 function parseAssistant(
   message: JsonObject,
   content: readonly Part[],
@@ -151,7 +151,7 @@ function parseCall(value: Json, field: string, issuer: string): CallPart {
   return { kind: 'call', id, name, arguments: argumentsOf(own), ...seal }
 }
 
-/** Results of one step are one turn. */
+/** Combines the results of one step into one turn. */
 function mergeResults(turns: readonly Turn[]): readonly Turn[] {
   const merged: Turn[] = []
   for (const turn of turns) {
@@ -209,7 +209,7 @@ function parseOutput(value: Json | undefined): OutputShape | undefined {
   return parseSchema(asObject(valueAt(value, 'json_schema')), 'response_format.json_schema')
 }
 
-/** This format always shows thoughts, if the upstream does. */
+/** In this format, thoughts are always shown if the upstream sends them. */
 function parseReasoning(body: JsonObject): Conversation['reasoning'] {
   const effort = asText(body['reasoning_effort'])
   return effort === undefined ? undefined : { effort: effort as Effort }

@@ -30,14 +30,11 @@ import {
 
 type Single = 'thought' | 'text' | 'refusal'
 
-/**
- * Reads a stream of chat completions. A record may contain thought, text and calls at once: they become events in this
- * order.
- */
+/** Parses a stream of chat completions. A record may contain a thought, a text and calls, in this order of events. */
 export class ChatStreamParser implements StreamParser {
   readonly #facts: ParseFacts
   readonly #kinds: Pick<Part, 'kind'>[] = []
-  /** The open part other than calls. */
+  /** The open part, unless it is a call. */
   #open: { readonly kind: Single; readonly at: number } | undefined
   readonly #calls: { readonly index: number; readonly at: number; readonly id: string; hasArguments: boolean }[] = []
   #hasStarted = false
@@ -69,7 +66,7 @@ export class ChatStreamParser implements StreamParser {
     return events
   }
 
-  /** Some vendors end without `[DONE]`: a finish reason and usage together show that nothing is missing. */
+  /** Some vendors end without `[DONE]`. A finish reason and usage together prove that the stream is complete. */
   end(): readonly AnswerEvent[] {
     if (this.#isOver) return []
     return this.#hasFinished && this.#hasUsage ? this.#end() : this.#cut('it ended before its last event')
@@ -124,7 +121,7 @@ export class ChatStreamParser implements StreamParser {
     this.#open = undefined
   }
 
-  /** Vendors that omit the index, or give all calls the same one, send each call complete. */
+  /** Vendors that omit the index, or give all calls the same index, send each call completely. */
   #readCall(value: Json, i: number, events: AnswerEvent[]): void {
     const own = asObject(valueAt(value, 'function'))
     const given = asText(valueAt(value, 'id'))

@@ -58,7 +58,7 @@ function writeMessage(parts: readonly Part[]): JsonObject {
   })
 }
 
-/** The format has no field for a seal; clients that return this member preserve the thought. */
+/** The format has no field for a seal. Clients that return this member preserve the thought. */
 export function writeThought(text: string, seal: Seal | undefined): JsonObject {
   if (text === '' && seal) return { type: 'redacted_thinking', data: packSeal(seal) }
   return compact({ type: 'thinking', thinking: text, signature: seal && packSeal(seal) })
@@ -76,12 +76,12 @@ function writeCall({ id, name, arguments: text, freeform, seal }: CallPart): Jso
   return { id, type: 'function', function: { name, arguments: text === '' ? '{}' : text }, ...sealed }
 }
 
-/** The place in one vendor's own chat completions: clients return it with the call. */
+/** The member of one vendor's own chat completions, which clients return with the call. */
 export function sealOfCall(seal: Seal): JsonObject {
   return { extra_content: { google: { thought_signature: packSeal(seal) } } }
 }
 
-/** Offsets count from the beginning of the message, which is one text here. */
+/** Offsets count from the start of the message, which is one text here. */
 function writeAllCitations(parts: readonly Part[]): readonly JsonObject[] {
   let from = 0
   return parts.flatMap(part => {
@@ -106,7 +106,7 @@ export function writeCitation(
 export function writeStop({ why }: Stop, hasRefusal: boolean): string {
   if (why === 'length' || why === 'context') return 'length'
   if (why === 'calls') return 'tool_calls'
-  // A refusal in words is the answer's end; that of a filter has its own finish reason.
+  // A refusal in words is an ordinary end; a refusal by a filter has its own finish reason.
   return why === 'refused' && !hasRefusal ? 'content_filter' : 'stop'
 }
 

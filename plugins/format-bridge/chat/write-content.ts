@@ -16,7 +16,7 @@ export function writeText(parts: readonly Part[]): string {
   return parts.map(part => (part.kind === 'text' ? part.text : '')).join('')
 }
 
-/** A list with only texts becomes one text, which every vendor accepts; anything else is a list. */
+/** A list of texts becomes one text, which every vendor accepts; anything else stays a list. */
 export function writeParts(parts: readonly Part[], place: Place): Json {
   const texts = parts.filter(part => part.kind === 'text')
   if (texts.length === parts.length && texts.length <= 1) return writeText(parts)

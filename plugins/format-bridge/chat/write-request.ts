@@ -59,7 +59,7 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
     service_tier: writeTier(conversation.serviceTier),
     user: conversation.user,
     stream: stream || undefined,
-    // The gateway counts usage, whether the client requests it or not.
+    // The gateway counts usage, even if the client does not request it.
     stream_options: stream ? { include_usage: true } : undefined,
   })
   if (!to.sampling && (sampling.temperature !== undefined || sampling.topP !== undefined))
@@ -75,7 +75,7 @@ function writeTurn(turn: Turn, place: Place): readonly JsonObject[] {
   if (turn.role === 'system')
     return [compact({ role: 'system', content: writeParts(turn.parts, place), name: turn.name })]
   const results = turn.parts.filter(part => part.kind === 'result')
-  // A result cannot contain images: they follow all results of the step, in a user message.
+  // A result cannot contain images, so they follow all results of the step, in a user message.
   const shown = results.flatMap(result => result.parts.filter(part => part.kind === 'media'))
   const others = [...shown, ...turn.parts.filter(part => part.kind !== 'result')]
   const messages = results.map(({ id, parts, failed }) => ({
@@ -112,7 +112,7 @@ function writeAssistant({ parts, name }: Turn, { to, losses }: Place): JsonObjec
   })
 }
 
-/** Vendors that send thoughts need them back; no other vendor gets them. */
+/** Vendors that send thoughts require them in the next request; no other vendor gets them. */
 function writeThoughts(parts: readonly Part[], { to, losses }: Place): string | undefined {
   const thoughts = parts.filter(part => part.kind === 'thought')
   const own = thoughts.filter(({ seal }) => seal?.issuer === to.issuer)
@@ -121,7 +121,7 @@ function writeThoughts(parts: readonly Part[], { to, losses }: Place): string | 
   return text === '' ? undefined : text
 }
 
-/** Not all vendors support a choice of several tools: the list contains only the allowed ones. */
+/** Not all vendors support a choice among several tools, so the list contains only the allowed ones. */
 function allowedTools({ tools, toolChoice }: Conversation): readonly Tool[] {
   return toolChoice?.kind === 'allowed' ? tools.filter(({ name }) => toolChoice.names.includes(name)) : tools
 }

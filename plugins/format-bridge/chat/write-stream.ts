@@ -14,13 +14,13 @@ import { sealOfCall, writeCitation, writeImage, writeStop, writeThought, writeUs
 
 type OpenPart = { readonly head: PartHead; readonly index: number; readonly start: number; text: string }
 
-/** Writes a stream of chat completions. The finish waits for the end, because the usage comes between them. */
+/** Writes a stream of chat completions. The finish waits for the end, because the usage may come between them. */
 export class ChatStreamWriter implements StreamWriter {
   readonly #facts: WriteFacts
   readonly #parts = new Map<number, OpenPart>()
   readonly #thoughts: Json[] = []
   #calls = 0
-  /** Characters of the message so far. */
+  /** The number of characters in the message so far. */
   #length = 0
   #hasRefusal = false
   #stop: Stop | undefined
@@ -79,12 +79,12 @@ export class ChatStreamWriter implements StreamWriter {
     if (event.kind === 'seal') {
       if (head.kind === 'call') return this.#delta({ tool_calls: [{ index, ...sealOfCall(event.seal) }] })
       if (head.kind !== 'thought') return ''
-      // Clients replace this list: it contains all thoughts each time.
+      // Clients replace this list, so it always contains all thoughts.
       this.#thoughts.push(writeThought(part.text, event.seal))
       return this.#delta({ thinking_blocks: [...this.#thoughts] })
     }
     this.#parts.delete(event.at)
-    // Clients parse the arguments of every call.
+    // Clients parse the arguments of every call, so they must not be empty.
     return head.kind === 'call' && !head.freeform && part.text === '' ? this.#text(part, '{}') : ''
   }
 

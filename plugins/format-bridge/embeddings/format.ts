@@ -1,12 +1,12 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import type { Feature, JsonObject, Loss, Problem } from '../neutral/index.ts'
 
-/** Texts of which a client wants one vector each. */
+/** Texts for which a client requests one vector each. */
 export type EmbeddingRequest = {
   readonly texts: readonly string[]
-  /** Members of each vector; undefined for the model's default. */
+  /** The number of members of each vector; undefined for the model's default. */
   readonly dimensions: number | undefined
-  /** Whether the client sent a list, even of a single text. */
+  /** Whether the client sent a list, possibly with a single text. */
   readonly isList: boolean
   /** Vectors are lists of numbers, or base64 of their 32-bit floats. */
   readonly encoding: 'float' | 'base64'
@@ -22,7 +22,7 @@ export type EmbeddingAnswer = {
 
 export type EmbeddingFacts = {
   readonly request: EmbeddingRequest
-  /** The model as the client named it. */
+  /** The client's name of the model. */
   readonly model: string
   readonly inputEstimate: number
 }
@@ -33,9 +33,9 @@ export type EmbeddingFormat = {
   /** The features of a request, each with its field. */
   readonly says: { readonly [feature in Feature]?: string }
   readonly carries: ReadonlySet<Feature>
-  /** Its answers need not report tokens. */
+  /** Whether its answers may omit tokens. */
   readonly mayLackUsage?: true
-  /** @throws RequestFault for a request that cannot be read */
+  /** @throws RequestFault for an invalid request */
   parseRequest(body: JsonObject): EmbeddingRequest
   writeRequest(request: EmbeddingRequest, model: string): JsonObject
   /** The end of the path for a request, if the operation has several; absent for one. */

@@ -64,7 +64,7 @@ function parseList(value: Json): EmbeddingRequest {
   const all = (repeated(value) ?? []).map((one, i) => parseOne(camelCased(one), `requests[${i}].`))
   const [first] = all
   if (!first) throw new RequestFault('requests', 'a list of requests')
-  // A request of the other format has one number of dimensions.
+  // A request in the other format has one number of dimensions.
   const odd = all.findIndex(({ dimensions }) => dimensions !== first.dimensions)
   if (odd !== -1) throw new RequestFault(`requests[${odd}].outputDimensionality`, 'the same value in all requests')
   return {
@@ -84,7 +84,7 @@ function parseOne(own: JsonObject, place: string): EmbeddingRequest {
     if (!isAbsent(own[name])) losses.push({ feature: 'embedding_task', field: place + name })
   const texts = parts.map(part => asText(valueAt(part, 'text')))
   if (texts.includes(undefined)) losses.push({ feature: 'media', field: `${place}content.parts` })
-  // Parts of one content get one vector.
+  // All parts of one content get one vector.
   return {
     texts: [texts.join('')],
     dimensions: readDimensions(own['outputDimensionality'], `${place}outputDimensionality`),

@@ -28,7 +28,7 @@ export const openai: EmbeddingFormat = {
   parseAnswer(body) {
     const rows = valueAt(body, 'data')
     if (!Array.isArray(rows)) throw new AnswerFault('it has no list of embeddings')
-    // Some vendors return them in order of completion.
+    // Some vendors return them in the order of completion.
     const sorted = (rows as readonly Json[])
       .map((row, i) => ({ at: asNumber(valueAt(row, 'index')) ?? i, vector: numbersOf(valueAt(row, 'embedding')) }))
       .toSorted((one, other) => one.at - other.at)
@@ -61,7 +61,7 @@ function parseRequest(body: JsonObject): EmbeddingRequest {
   const texts = items.filter(item => typeof item === 'string')
   const losses: Loss[] = unknownFields(body, known).map(field => ({ feature: 'unknown_field', field }))
   if (!isAbsent(body['user'])) losses.push({ feature: 'user' })
-  // Numbers are tokens of the vendor's own vocabulary, alone or in lists.
+  // Numbers are tokens in the vendor's own vocabulary, alone or in lists.
   if (texts.length < items.length) {
     if (!items.every(item => typeof item === 'number' || Array.isArray(item)))
       throw new RequestFault('input', 'a text or a list of texts')

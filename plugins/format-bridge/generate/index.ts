@@ -6,7 +6,7 @@ import { writeAnswer } from './write-answer.ts'
 import { carries, writeRequest } from './write-request.ts'
 import { GenerateStreamWriter } from './write-stream.ts'
 
-/** `generateContent` and `streamGenerateContent`. */
+/** The format of `generateContent` and `streamGenerateContent`. */
 export const generate: Adapter = {
   operation: 'generate',
   says: {
@@ -37,7 +37,7 @@ export const generate: Adapter = {
   carries,
   parseRequest,
   writeRequest,
-  // Without it a stream is one list.
+  // Without this parameter, a stream is one list.
   query: stream => (stream ? 'alt=sse' : ''),
   parseAnswer,
   writeAnswer,

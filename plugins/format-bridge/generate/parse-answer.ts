@@ -37,7 +37,7 @@ export function parseAnswer(body: Json, facts: ParseFacts): Answer {
   }
 }
 
-/** Converts a part of this format: a signed call comes after a hidden thought, which other formats can represent. */
+/** Converts a part of this format. A signed call gets a hidden thought before it, which other formats can represent. */
 export function parsePart(value: Json, id: string, { issuer }: ParseFacts): readonly Part[] {
   const part = asObject(value) ?? {}
   const signature = asText(part['thoughtSignature'])
@@ -71,10 +71,10 @@ const refusals: ReadonlySet<string> = new Set([
   ...'IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION JAILBREAK'.split(' '),
 ])
 
-/** The model failed, mostly before its first part. */
+/** Finish reasons of a failed model, mostly before its first part. */
 const faults = /^(?:MALFORMED|UNEXPECTED|TOO_MANY|MISSING)_/
 
-/** @throws AnswerFault if the model failed: then there is no answer */
+/** @throws AnswerFault if the model failed, because there is no answer then */
 export function parseStop(reason: Json | undefined, parts: readonly Pick<Part, 'kind'>[]): Stop {
   const raw = asText(reason)
   const named = optional('raw', raw)

@@ -30,9 +30,9 @@ export function parseSystem(value: Json | undefined, losses: Loss[]): readonly T
   return parts.length > 0 ? [{ role: 'system', parts }] : []
 }
 
-/** Ids are optional in this format: a call without one gets its position as its id, and results refer to it by name. */
+/** Ids are optional in this format. A call without one gets its position as its id, and results refer to it by name. */
 type CallIds = {
-  /** The ids of calls that have no result yet, by the name of their tool. */
+  /** The ids of calls without a result, by the name of their tool. */
   readonly open: Map<string, string[]>
   count: number
 }
@@ -52,7 +52,7 @@ export function parseContents(contents: readonly Json[], place: Place): readonly
   return joinAnswers(turns)
 }
 
-/** SDKs store each record of a stream as a separate content: together they are one answer. */
+/** SDKs store each record of a stream as a separate content, so these are joined to one answer. */
 function joinAnswers(turns: readonly Turn[]): readonly Turn[] {
   const joined: Turn[] = []
   for (const turn of turns) {
@@ -64,7 +64,7 @@ function joinAnswers(turns: readonly Turn[]): readonly Turn[] {
   return joined
 }
 
-/** Joins pieces of one text or one thought: the signature comes with the last of them, or after it without a text. */
+/** Joins the pieces of one text or one thought. The signature is in the last piece, or follows it without a text. */
 function joinPieces(parts: readonly Part[]): readonly Part[] {
   const joined: Part[] = []
   for (const part of parts) {
@@ -154,7 +154,7 @@ function parseMedia(part: JsonObject): MediaPart | undefined {
   return { kind: 'media', media: mediaOf(mime), ...optional('mime', mime), source, ...optional('name', name) }
 }
 
-/** The vendor's own files also have links, which no other vendor can read. */
+/** The vendor's own files have links too, which no other vendor can read. */
 function sourceOfUri(uri: string): MediaSource {
   return /\/v1(?:beta|alpha)?\/files\/|^gs:/.test(uri) ? { kind: 'file', id: uri } : { kind: 'link', url: uri }
 }

@@ -17,7 +17,7 @@ import {
 } from '../neutral/index.ts'
 import { parseLogprobs, parsePart, parseProblem, parseStop, parseUsage } from './parse-answer.ts'
 
-/** Reads `streamGenerateContent`. Texts come in pieces, calls and media complete, and nothing marks the end. */
+/** Parses `streamGenerateContent`: texts in pieces, complete calls and media, and no mark of the end. */
 export class GenerateStreamParser implements StreamParser {
   readonly #facts: ParseFacts
   readonly #kinds: Pick<Part, 'kind'>[] = []
@@ -36,13 +36,13 @@ export class GenerateStreamParser implements StreamParser {
     if (!record) return this.#fail({ status: 502, message: 'a record of it is not JSON' })
     if (asObject(record['error'])) return this.#fail(parseProblem(502, record))
     const usage = parseUsage(record['usageMetadata'])
-    // Every record contains it: sent before `start`, so that clients whose formats begin with the input's tokens get
-    // the vendor's count.
+    // Every record contains the usage. It is sent before `start`, so that clients whose formats begin with the input's
+    // tokens get the vendor's count.
     const events: AnswerEvent[] = [...(usage ? [{ kind: 'usage', usage } as const] : []), ...this.#start(record)]
     const candidate = asObject(asList(record['candidates'])[0])
     for (const part of asList(valueAt(candidate?.['content'], 'parts'))) {
       const parts = parsePart(part, `${this.#facts.id}_${this.#kinds.length}`, this.#facts)
-      // The signature of a thought may follow its text, in an empty part.
+      // The signature of a thought may be in an empty part after its text.
       const [only] = parts
       const isRest = parts.length === 1 && only?.kind === 'thought' && this.#open?.kind === 'thought'
       for (const one of parts) this.#add(one, isRest, events)
@@ -53,7 +53,7 @@ export class GenerateStreamParser implements StreamParser {
     return events
   }
 
-  /** The finish reason may come before the last usage: both are complete when the stream has ended. */
+  /** The finish reason may precede the last usage, and both are complete only at the end of the stream. */
   end(): readonly AnswerEvent[] {
     if (this.#isOver) return []
     if (this.#reason === undefined) return this.#fail({ status: 502, message: 'it ended before its last event' })

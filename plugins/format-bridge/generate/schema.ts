@@ -3,8 +3,8 @@ import { asList, asObject, asText, type JsonObject } from '../neutral/index.ts'
 import { camelCased } from './fields.ts'
 
 /**
- * The format's own schemas (OpenAPI 3.0: `type: STRING`, `nullable`) as JSON Schema. A request may also have JSON
- * Schema itself, which is sent unchanged in `parametersJsonSchema` and `responseJsonSchema`.
+ * Converts the format's own schemas (OpenAPI 3.0: `type: STRING`, `nullable`) to JSON Schema. A request may also
+ * contain JSON Schema itself, which is sent unchanged in `parametersJsonSchema` and `responseJsonSchema`.
  */
 export function jsonSchemaOf(schema: JsonObject): JsonObject {
   const { type, nullable, properties, items, anyOf, propertyOrdering: _, ...others } = camelCased(schema)

@@ -35,8 +35,8 @@ type Candidate = {
 }
 
 /**
- * A whole answer or a record of a stream. SDKs drop the turn of a record without parts, so such a record gets an empty
- * text.
+ * A complete answer, or a record of a stream. SDKs drop the turn of a record without parts, so such a record gets an
+ * empty text.
  */
 export function writeRecord({ id, model }: WriteFacts, { parts, more, usage }: Candidate): JsonObject {
   const content = { role: 'model', parts: parts.length > 0 ? parts : [{ text: '' }] }
@@ -48,7 +48,7 @@ export function writeRecord({ id, model }: WriteFacts, { parts, more, usage }: C
   })
 }
 
-/** @throws AnswerFault for arguments other than a JSON object: the format allows nothing else */
+/** @throws AnswerFault for arguments that are not a JSON object, which the format requires */
 export function writePart(part: Part): readonly JsonObject[] {
   switch (part.kind) {
     case 'text':

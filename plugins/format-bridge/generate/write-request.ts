@@ -29,7 +29,7 @@ type Place = { readonly to: UpstreamFacts; readonly losses: Loss[]; readonly nam
 /** The maximum number of stop sequences in a request. */
 const stopMax = 5
 
-/** The vendor's documented value for a call with a missing signature: without one its newer models refuse the call. */
+/** The vendor's documented value for a call without a signature, which newer models would otherwise refuse. */
 const noSignature = 'skip_thought_signature_validator'
 
 /** The features that this format supports. */
@@ -62,7 +62,7 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
   return { body, losses: [...place.losses, ...lostHints(conversation, carries)] }
 }
 
-/** An optional choice among several tools has no form of its own: the list contains only these tools. */
+/** The format cannot express an optional choice among several tools, so the list contains only these tools. */
 function allowedTools({ tools, toolChoice }: Conversation): readonly Tool[] {
   return toolChoice?.kind === 'allowed' && !toolChoice.isRequired
     ? tools.filter(({ name }) => toolChoice.names.includes(name))
@@ -127,7 +127,7 @@ function writeAmount(reasoning: Reasoning, { reasoning: means, efforts }: Upstre
 function writeTurn(turn: Turn, place: Place): { readonly role: string; readonly parts: readonly JsonObject[] } {
   if (turn.role === 'assistant') return { role: 'model', parts: writeAnswerParts(turn.parts, place) }
   if (turn.role === 'user') return { role: 'user', parts: writeParts(turn.parts, place) }
-  // Instructions have one place in this format, before all turns: later ones are marked, and stay in their position.
+  // In this format, instructions have one place, before all turns. Later ones stay in their position with a mark.
   return {
     role: 'user',
     parts: writeParts(turn.parts.map(marked), place),
@@ -138,7 +138,7 @@ function marked(part: Part): Part {
   return part.kind === 'text' ? { ...part, text: `<system>\n${part.text}\n</system>` } : part
 }
 
-/** All results of a step are in one turn, and media that tools returned follow them. */
+/** All results of a step are in one turn, followed by the media that tools returned. */
 function writeParts(parts: readonly Part[], place: Place): readonly JsonObject[] {
   const results = parts.filter(part => part.kind === 'result')
   const shown = results.flatMap(result => result.parts.filter(part => part.kind === 'media'))
@@ -178,7 +178,9 @@ const mimes: { readonly [ending: string]: string } = {
   png: 'image/png',
 }
 
-/** The format requires a type, which links of other formats do not have: it is guessed from the file extension. */
+/**
+ * The format requires a media type, which links in other formats do not have. It is guessed from the file extension.
+ */
 function mimeOf(media: MediaPart['media'], url = ''): string {
   if (media === 'document') return 'application/pdf'
   if (media === 'audio') return 'audio/wav'
@@ -187,7 +189,7 @@ function mimeOf(media: MediaPart['media'], url = ''): string {
 }
 
 /**
- * A hidden thought before a call is the signature of that call: other formats have no field for one on the call itself.
+ * A hidden thought before a call is the signature of that call, because other formats have no field for it in the call.
  */
 function writeAnswerParts(parts: readonly Part[], place: Place): readonly JsonObject[] {
   const { to, losses } = place

@@ -16,7 +16,7 @@ type OpenPart = { readonly head: PartHead; text: string; seal?: Seal }
 
 /**
  * Writes `streamGenerateContent`. Calls wait until they are complete, because the format cannot split them; texts do
- * not wait. The last record has the reason and the usage.
+ * not wait. The last record contains the finish reason and the usage.
  */
 export class GenerateStreamWriter implements StreamWriter {
   readonly #facts: WriteFacts
@@ -24,7 +24,7 @@ export class GenerateStreamWriter implements StreamWriter {
   #stop: Stop = { why: 'end' }
   #usage: AnswerUsage | undefined
   #hasWritten = false
-  /** A call whose arguments are not an object: the token limit has cut it, or the answer is wrong. */
+  /** A call whose arguments are not an object: the token limit has cut them, or the answer is invalid. */
   #broken: Part | undefined
 
   constructor(facts: WriteFacts) {
@@ -85,7 +85,7 @@ export class GenerateStreamWriter implements StreamWriter {
   }
 }
 
-/** Parts that are written when they are complete; the others were written piece by piece. */
+/** Parts that are written as a whole; the others were written piece by piece. */
 function wholePart({ head, text, seal }: OpenPart): Part | undefined {
   if (head.kind === 'call') return { ...head, arguments: text, ...(seal && { seal }) }
   return head.kind === 'media' ? head : undefined

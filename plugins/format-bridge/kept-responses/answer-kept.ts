@@ -21,20 +21,20 @@ export async function answerKept(
     await keeper.end(payer, id)
     return json({ id, object: 'response', deleted: true })
   }
-  // Stored responses have ended: none can be cancelled, and their events are not stored.
+  // Stored responses have ended, so none can be cancelled; and their events are not stored.
   if (head.method !== 'GET' || query.get('stream') === 'true')
     throw fail('kept_response_whole', { id: id.slice(0, 120) })
   return json(route.path.endsWith('{id}') ? kept.response : listItems(id, kept, query))
 }
 
-/** Items of the input, the newest first unless `order` is `asc`. */
+/** The items of the input, newest first unless `order` is `asc`. */
 function listItems(id: string, { input }: KeptResponse, query: URLSearchParams): Json {
   const items = input.map((item, i) => ({ ...asObject(item), id: asText(asObject(item)?.['id']) ?? `item_${id}_${i}` }))
   const ordered = query.get('order') === 'asc' ? items : items.toReversed()
   const after = query.get('after')
   const from = after === null ? 0 : ordered.findIndex(item => item.id === after) + 1
-  const asked = Number(query.get('limit') ?? itemsUsual)
-  const limit = Number.isSafeInteger(asked) && asked > 0 ? Math.min(asked, itemsMost) : itemsUsual
+  const requested = Number(query.get('limit') ?? itemsUsual)
+  const limit = Number.isSafeInteger(requested) && requested > 0 ? Math.min(requested, itemsMost) : itemsUsual
   const data = ordered.slice(from, from + limit)
   return {
     object: 'list',

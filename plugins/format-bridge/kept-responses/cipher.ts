@@ -7,12 +7,12 @@ const [keyBytes, ivBytes, tagBytes] = [32, 12, 16]
 /** The version of the stored form. */
 const mark = 'v1.'
 
-/** Encrypts texts for storage. A text is bound to its place and cannot be decrypted for another one. */
+/** Encrypts texts for storage. A text is bound to its place, and cannot be decrypted for another one. */
 export class TextCipher {
   readonly #keys: readonly Uint8Array[]
   readonly #random: Host['random']
 
-  /** @param secrets of the operator; the first one encrypts, all of them decrypt */
+  /** @param secrets the operator's secrets; the first one encrypts, all of them decrypt */
   constructor(secrets: readonly string[], random: Host['random']) {
     this.#random = random
     this.#keys = secrets.map(secret => new Uint8Array(hkdfSync('sha256', secret, '', purpose, keyBytes)))
@@ -27,7 +27,7 @@ export class TextCipher {
     return mark + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64')
   }
 
-  /** Undefined if no key fits, or the text was changed or belongs to another place. */
+  /** Undefined if no key matches, or the text was changed or belongs to another place. */
   decrypt(kept: string, place: string): string | undefined {
     if (!kept.startsWith(mark)) return undefined
     const bytes = Buffer.from(kept.slice(mark.length), 'base64')
@@ -40,7 +40,7 @@ export class TextCipher {
       try {
         return Buffer.concat([cipher.update(bytes.subarray(ivBytes + tagBytes)), cipher.final()]).toString()
       } catch {
-        // Another key may fit.
+        // Another key may match.
       }
     }
     return undefined

@@ -20,7 +20,7 @@ export { answerKept } from './answer-kept.ts'
 export { KeepStage } from './keep-stage.ts'
 export type { ResponseKeeper } from './response-keeper.ts'
 
-/** The state-related fields of a request for a response. `input` is its own, without the earlier conversation. */
+/** The fields of a request that concern stored responses. `input` is its own, without the earlier conversation. */
 export type AskedState = NonNullable<WriteFacts['state']> & { readonly input: readonly Json[] }
 
 export const stateSlot = defineSlot<AskedState>('format-bridge.state')
@@ -32,8 +32,8 @@ export function createKeeper({ responses }: BridgeOptions, host: Host): Response
 }
 
 /**
- * The request with its whole conversation as input, for a model whose upstream stores none. All later steps, including
- * a fallback to the client's own format, get a request without references.
+ * The request with its complete conversation as input, for a model whose upstream does not store any. All later steps,
+ * including a fallback to the client's own format, get a request without references.
  * @throws Failure of the keeper
  */
 export async function withConversation(

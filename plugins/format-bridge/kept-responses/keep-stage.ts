@@ -1,22 +1,22 @@
 import { Failure, type Passed, type Stage } from '../../../src/plugin-api/index.ts'
 import { asObject, asText, type JsonObject, parseJson } from '../neutral/index.ts'
 
-/** The last event of a complete stream. The previous stage passes on complete events. */
+/** The last event of a complete stream. The previous stage passes only complete events. */
 const lastEvent = /^event: response\.(?:completed|incomplete)\ndata: (.*)$/m
 
 /** The end of a stream whose response could not be stored, in the client's format. */
 type LateError = (failure: Failure) => string
 
 /**
- * Stores a response before the client gets its end. A response that is cut or fails is not stored, and one that cannot
- * be stored ends with an error.
+ * Stores a response before the client gets its end. An incomplete or failed response is not stored. A response that
+ * cannot be stored ends with an error.
  */
 export class KeepStage implements Stage {
   readonly #lateError: LateError | undefined
   readonly #keep: (id: string, response: JsonObject) => Promise<void>
 
   /**
-   * @param lateError for a stream; undefined for a whole response, of which the client has nothing yet
+   * @param lateError for a stream; undefined for a complete response, of which the client has no byte yet
    * @param keep resolves once the response is durable; rejects with a Failure
    */
   constructor(lateError: LateError | undefined, keep: (id: string, response: JsonObject) => Promise<void>) {

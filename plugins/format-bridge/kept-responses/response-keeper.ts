@@ -4,14 +4,14 @@ import { asList, asObject, type JsonObject, parseJson } from '../neutral/index.t
 import type { TextCipher } from './cipher.ts'
 
 /**
- * The maximum number of responses in one conversation, and of their bytes as JSON. Each response is a read of the
- * storage.
+ * The maximum number of responses in one conversation, each of which is a read of the storage; and of their bytes as
+ * JSON.
  */
 const responsesMax = 500
 const bytesMax = 16 * 1024 * 1024
 const retryMs = 1_000
 
-/** A stored response: with only its own input, and the id of the previous response. */
+/** A stored response with only its own input, and the id of the previous response. */
 export type KeptResponse = {
   readonly before: string | null
   readonly input: readonly Json[]
@@ -22,8 +22,8 @@ export type KeptResponse = {
 export type Maker = { readonly payer: string; readonly requestId: string; readonly model: string }
 
 /**
- * Stores responses for models whose upstreams store none, in the records of stored objects. Their content is encrypted,
- * and bound to a key and an id.
+ * Stores responses for models whose upstreams store none, among the stored objects. Their content is encrypted, and
+ * bound to a key and an id.
  */
 export class ResponseKeeper {
   readonly #cipher: TextCipher
@@ -88,7 +88,7 @@ export class ResponseKeeper {
       upstream: keptHere,
       vendorKey: null,
       model,
-      // A parent expires with its parts; a conversation may outlive its responses.
+      // Without a parent: a parent expires together with its parts, but a conversation may outlive its responses.
       parent: null,
       requestId,
       bytes: Buffer.byteLength(text),

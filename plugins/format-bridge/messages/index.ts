@@ -6,7 +6,7 @@ import { writeAnswer } from './write-answer.ts'
 import { carries, writeRequest } from './write-request.ts'
 import { MessagesStreamWriter } from './write-stream.ts'
 
-/** Messages. */
+/** The format of messages. */
 export const messages: Adapter = {
   operation: 'messages',
   says: {

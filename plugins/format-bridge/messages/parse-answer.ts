@@ -30,7 +30,7 @@ export function parseAnswer(body: Json, { issuer }: ParseFacts): Answer {
   }
 }
 
-/** A pause ends a turn of the vendor's own tools, which translated requests do not have. */
+/** Only a turn with the vendor's own tools can pause, and translated requests do not have these. */
 export function parseStop(
   reason: Json | undefined,
   sequence: Json | undefined,
@@ -75,7 +75,7 @@ const statuses: { readonly [type: string]: number } = {
   overloaded_error: 503,
 }
 
-/** @param status of the response; 0 for an event of a stream, whose type decides */
+/** @param status the status of the response; 0 for an event of a stream, whose type decides */
 export function parseProblem(status: number, body: Json): Problem {
   const type = asText(valueAt(body, 'error', 'type'))
   const found = status === 0 || status === 529 ? statuses[type ?? ''] : status

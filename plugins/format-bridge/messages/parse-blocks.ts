@@ -20,7 +20,7 @@ import {
 
 type Place = { readonly field: string; readonly issuer: string; readonly losses: Loss[] }
 
-/** The parts of a text or of a list of blocks. */
+/** The parts of a text, or of a list of blocks. */
 export function parseBlocks(content: Json | undefined, place: Place): readonly Part[] {
   if (content === undefined || content === null || content === '') return []
   if (typeof content === 'string') return [{ kind: 'text', text: content }]
@@ -58,7 +58,7 @@ function parseBlock(value: Json, place: Place): readonly Part[] {
   }
 }
 
-/** The text after the search contains its results. */
+/** Drops a search, because the text after it contains its results. */
 function dropSearch({ losses, field }: Place): readonly Part[] {
   losses.push({ feature: 'past_search', field })
   return []
@@ -71,7 +71,7 @@ function parseText(block: JsonObject): readonly Part[] {
   return [{ kind: 'text', text, ...(citations.length > 0 && { citations }), ...cacheOf(block) }]
 }
 
-/** The format cites whole blocks: its citations have no position in the text. */
+/** The format cites complete blocks, so its citations have no position in the text. */
 export function parseCitations(citations: Json | undefined): readonly Citation[] {
   return asList(citations).map(one => {
     const index = asNumber(valueAt(one, 'document_index'))

@@ -25,7 +25,7 @@ import {
 } from '../neutral/index.ts'
 import { cacheOf, parseBlocks } from './parse-blocks.ts'
 
-/** Fields of a request that a conversation has no member for, with their features. */
+/** Fields of a request without a member in a conversation, with their features. */
 const lost: { readonly [field: string]: Feature } = {
   container: 'state',
   mcp_servers: 'hosted_tool',
@@ -71,8 +71,7 @@ export function parseRequest({ body, stream, issuer }: NativeRequest): Conversat
 }
 
 /**
- * One client sends data for this format's vendor that differs in each request: with it no prefix would be equal for a
- * cache.
+ * One client sends data for this format's vendor that differs in each request, so that prefixes would never be equal.
  */
 const nonce = 'x-anthropic-billing-header:'
 
@@ -98,7 +97,7 @@ function parseMessage(value: Json, field: string, issuer: string, losses: Loss[]
   return { role, parts }
 }
 
-/** Without a tool search the model gets all tools of a request anyway. */
+/** Without a tool search, the model gets all tools of a request, so that it is not needed. */
 function hostedFeature(type: string | undefined): Feature {
   if (type?.startsWith('web_search_')) return 'web_search'
   return type?.startsWith('tool_search_tool_') ? 'tool_search' : 'hosted_tool'
@@ -108,7 +107,7 @@ function parseTools(tools: Json | undefined, losses: Loss[]): readonly Tool[] {
   return asList(tools).flatMap((tool, i): readonly Tool[] => {
     const type = asText(valueAt(tool, 'type'))
     const name = asText(valueAt(tool, 'name'))
-    // Every other type is a tool of the vendor, even if the client runs it.
+    // Every other type is a tool of the vendor, even if it runs at the client.
     if (name === undefined || (type !== undefined && type !== 'custom')) {
       losses.push({ feature: hostedFeature(type), field: `tools[${i}]` })
       return []

@@ -19,14 +19,12 @@ import { parseCitations } from './parse-blocks.ts'
 
 type Block = { readonly at: number; readonly kind: Part['kind']; hasText: boolean }
 
-/**
- * Reads a stream of messages. Blocks of the vendor's own tools, which no client of another format has, are left out.
- */
+/** Parses a stream of messages. Omits blocks of the vendor's own tools, which clients of other formats do not have. */
 export class MessagesStreamParser implements StreamParser {
   readonly #facts: ParseFacts
   readonly #kinds: Pick<Part, 'kind'>[] = []
   readonly #blocks = new Map<number, Block>()
-  /** The usage reported so far: later records omit members that they do not change. */
+  /** The reported usage so far, because later records omit unchanged members. */
   #reported: JsonObject = {}
   #hasFinished = false
   #isOver = false
@@ -80,7 +78,7 @@ export class MessagesStreamParser implements StreamParser {
     const opened: Block = { at, kind: head.kind, hasText: false }
     this.#blocks.set(index, opened)
     const hidden = asText(block['data'])
-    // Some vendors send the whole block at once.
+    // Some vendors send a complete block at once.
     const text = asText(block['text']) || asText(block['thinking']) || wholeInput(block['input'])
     return [
       { kind: 'open', at, part: head },

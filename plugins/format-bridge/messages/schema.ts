@@ -16,8 +16,8 @@ const formats: ReadonlySet<Json | undefined> = new Set(
 const byName: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions'])
 
 /**
- * A schema in the dialect of structured output: objects are closed, `oneOf` becomes `anyOf`, and constraints that
- * cannot be checked become a sentence of the description. The official SDK converts schemas in the same way.
+ * A schema in the dialect of structured output: objects are closed, `oneOf` becomes `anyOf`, and unsupported
+ * constraints become a sentence in the description. The official SDK converts schemas in the same way.
  */
 export function toOutputSchema(schema: JsonObject): JsonObject {
   const out: { [name: string]: Json } = {}

@@ -22,7 +22,7 @@ export function writeAnswer({ parts, stop, usage }: Answer, facts: WriteFacts): 
     type: 'message',
     role: 'assistant',
     model,
-    // The SDK does the same in a stream.
+    // The SDK does the same for a stream.
     content: parts.flatMap(part => writePart(isCutCall(part, stop) ? { ...part, arguments: '' } : part)),
     stop_reason: writeStop(stop),
     stop_sequence: stop.sequence ?? null,
@@ -52,19 +52,19 @@ function writePart(part: Part): readonly JsonObject[] {
   }
 }
 
-/** In a stream the official SDK parses the arguments; a whole answer contains them as an object. */
+/** The official SDK parses the arguments of a stream; a complete answer contains them as an object. */
 function writeInput(text: string): JsonObject {
   const input = asObject(text.trim() === '' ? {} : parseJson(text))
   if (!input) throw new AnswerFault('the arguments of a call are not a JSON object')
   return input
 }
 
-/** Reports a part, such as an image, that no request of this format can produce. */
+/** Reports a part, such as an image, that no request in this format can cause. */
 export function noPlace(kind: Part['kind']): AnswerFault {
   return new AnswerFault(`it has a part (${kind}) that the client's API format cannot carry`)
 }
 
-/** Citations of links. Positions in documents differ, because each vendor counts them in its own reading of a file. */
+/** Only citations of links are supported, because each vendor counts positions in documents differently. */
 export function writeCitation({ url, title, quote, from = 0, to }: Citation, text: string): readonly JsonObject[] {
   if (url === undefined) return []
   const cited = quote ?? text.slice(from, to)

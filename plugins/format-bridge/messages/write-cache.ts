@@ -9,7 +9,7 @@ export function writeCache(cache: CacheHint | undefined): { readonly cache_contr
   return { cache_control: cache.ttl === '1h' ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' } }
 }
 
-/** The vendor refuses a request with more hints: the last ones stay, because they cover the longest prefixes. */
+/** The vendor refuses a request with more hints. The last ones are kept, because they cover the longest prefixes. */
 export function limitCacheHints(body: JsonObject, losses: Loss[]): JsonObject {
   let rest = countHints(body) - hintsMax
   if (rest <= 0) return body
@@ -25,7 +25,7 @@ export function limitCacheHints(body: JsonObject, losses: Loss[]): JsonObject {
   return asObject(strip(body)) ?? body
 }
 
-/** Members that may contain hints, as opposed to the arguments and schemas of clients. */
+/** Members that may contain hints. Clients' arguments and schemas may not. */
 const carriers: ReadonlySet<string> = new Set(['tools', 'system', 'messages', 'content'])
 
 function countHints(value: Json): number {

@@ -68,8 +68,7 @@ function writeTool({ name, description, schema, strict, cache }: Tool, losses: L
 }
 
 /**
- * The list of tools stays complete, because it is cached: if several tools are allowed, only the choice by name limits
- * them.
+ * The list of tools stays complete, because it is cached; if several are allowed, only the choice by name limits them.
  */
 function writeChoice({ toolChoice, parallelCalls, tools }: Conversation): JsonObject | undefined {
   const single = parallelCalls === false ? { disable_parallel_tool_use: true } : {}
@@ -98,7 +97,7 @@ function writeOutput(output: OutputShape | undefined, losses: Loss[]): JsonObjec
 
 type SamplingPlace = { readonly to: UpstreamFacts; readonly isThinking: boolean; readonly losses: Loss[] }
 
-/** The maximum temperature is 1 here. A reasoning model accepts none of these. */
+/** The maximum temperature is 1 here. A reasoning model accepts none of these settings. */
 function writeSampling({ sampling }: Conversation, { to, isThinking, losses }: SamplingPlace) {
   const { temperature, topP, topK } = sampling
   if (!to.sampling || isThinking) {
@@ -110,13 +109,13 @@ function writeSampling({ sampling }: Conversation, { to, isThinking, losses }: S
     losses.push({ feature: 'sampling' })
   return {
     temperature: temperature === undefined ? undefined : Math.min(1, temperature),
-    // Newer models refuse the two together.
+    // Newer models refuse both together.
     top_p: temperature === undefined ? topP : undefined,
     top_k: topK,
   }
 }
 
-/** Blank sequences are refused here. */
+/** Blank sequences are dropped, because the vendor refuses them. */
 function writeStop(stop: Conversation['stop'], losses: Loss[]): readonly string[] | undefined {
   const written = stop?.filter(one => one.trim() !== '')
   if (written && written.length < (stop?.length ?? 0)) losses.push({ feature: 'stop' })
@@ -130,7 +129,7 @@ function writeTier(tier: ServiceTier | undefined, losses: Loss[]): string | unde
   return undefined
 }
 
-/** This field must not contain a person's name or address. */
+/** This field must not contain a person's name or address, so an e-mail address is hashed. */
 function writeUser(user: string): string {
   return user.includes('@') ? createHash('sha256').update(user).digest('hex') : user
 }

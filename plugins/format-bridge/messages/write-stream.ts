@@ -13,7 +13,7 @@ import {
 } from '../neutral/index.ts'
 import { noPlace, writeCitation, writeStop, writeUsage } from './write-answer.ts'
 
-/** Writes a stream of messages: one block after another, and the complete usage again at the end. */
+/** Writes a stream of messages: one block after another, and the complete usage at the end. */
 export class MessagesStreamWriter implements StreamWriter {
   readonly #facts: WriteFacts
   readonly #sequence = createSequencer()
@@ -66,7 +66,7 @@ export class MessagesStreamWriter implements StreamWriter {
 
   #start(): string {
     const { id, model, inputEstimate } = this.#facts
-    // Some clients add the output of the last event to that of this one.
+    // Some clients add the output of the last event to that of this one, so it is 0 here.
     const usage = writeUsage({ ...(this.#usage ?? { input: inputEstimate }), output: 0 })
     const own = { type: 'message', role: 'assistant', content: [], stop_reason: null, stop_sequence: null }
     return record('message_start', { message: { id: `msg_${id}`, model, ...own, usage } })
@@ -83,7 +83,7 @@ export class MessagesStreamWriter implements StreamWriter {
     return sealed + this.#block({ type: 'tool_use', id: head.id, name: head.name, input: {} })
   }
 
-  /** A block begins with its first text: the vendor would refuse an empty text when the client sends it back. */
+  /** A block begins with its first text, because the vendor refuses an empty text that the client sends back. */
   #text(text: string): string {
     const open = this.#open
     if (!open) return ''
@@ -130,7 +130,7 @@ export class MessagesStreamWriter implements StreamWriter {
   }
 }
 
-/** Clients append to these members, so they must exist. */
+/** Clients append to these members, so that they must exist. */
 function emptyBlock(head: PartHead): JsonObject {
   return head.kind === 'thought' ? { type: 'thinking', thinking: '', signature: '' } : { type: 'text', text: '' }
 }

@@ -22,7 +22,7 @@ export function writeThinking(
   losses: Loss[],
 ): Thinking {
   const { reasoning } = conversation
-  // A request for the state of thoughts alone does not make a model reason.
+  // A request for only the state of thoughts does not make a model reason.
   if (!reasoning || Object.keys(reasoning).every(name => name === 'wantsSeal')) return {}
   const effort = effortOf(reasoning)
   if (effort === 'none')
@@ -34,7 +34,7 @@ export function writeThinking(
   if (to.reasoning === 'none') return lose()
   const named = effort === undefined ? undefined : nearestEffort(effort, to.efforts)
   if (to.reasoning === 'effort') return { effort: named }
-  // The vendor refuses either of them together with thinking.
+  // The vendor refuses each of these together with thinking.
   if (isForced(conversation) || lacksThought(conversation, to)) return lose()
   if (to.reasoning === 'adaptive') {
     const display = reasoning.show === undefined ? undefined : reasoning.show === 'none' ? 'omitted' : 'summarized'
@@ -52,7 +52,7 @@ function isForced({ toolChoice }: Conversation): boolean {
   )
 }
 
-/** The last step has calls of another vendor, or calls whose thoughts the client has not returned. */
+/** Whether the last step has calls of another vendor, or calls whose thoughts the client has not returned. */
 function lacksThought({ turns }: Conversation, to: UpstreamFacts): boolean {
   const last = turns.findLast(turn => turn.role === 'assistant')
   if (!last?.parts.some(part => part.kind === 'call')) return false

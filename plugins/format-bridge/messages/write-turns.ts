@@ -17,9 +17,9 @@ import { writeCache } from './write-cache.ts'
 type Place = { readonly to: UpstreamFacts; readonly losses: Loss[] }
 
 /**
- * Consecutive turns with equal roles become one message. Later instructions stay in their position, in a user message.
- * A turn of which nothing is left, such as an interrupted answer, is dropped: the vendor refuses a message without
- * content.
+ * Consecutive turns with the same role become one message. Later instructions stay in their position, in a user
+ * message. An empty turn, such as that of an interrupted answer, is dropped, because the vendor refuses a message
+ * without content.
  */
 export function writeTurns(turns: readonly Turn[], place: Place): readonly JsonObject[] {
   const messages: { role: string; parts: readonly Part[] }[] = []
@@ -81,7 +81,7 @@ function writeBlock(part: Part, place: Place): JsonObject | undefined {
   }
 }
 
-/** Thoughts of another issuer are left out completely: the vendor would refuse their signature. */
+/** Thoughts of another issuer are dropped, because the vendor would refuse their signature. */
 function writeThought({ seal, text, form }: ThoughtPart, { to, losses }: Place): JsonObject | undefined {
   if (seal?.issuer !== to.issuer) return void losses.push({ feature: 'thought' })
   if (form === 'hidden') return { type: 'redacted_thinking', data: seal.value }

@@ -4,9 +4,9 @@ import type { Conversation, Effort, JsonObject } from './conversation.ts'
 import type { Feature, Loss } from './losses.ts'
 
 /**
- * One API format: converts its requests, answers and streams to the neutral form, and the reverse. All functions are
- * pure and do not depend on other formats. Parsers handle everything that clients and upstreams really send: they never
- * throw at an unknown member. A meaningful value without a neutral member is a loss, with its path.
+ * One API format: converts its requests, answers and streams to the neutral form and back. All functions are pure and
+ * independent of other formats. Parsers handle everything that clients and upstreams actually send, and never throw for
+ * an unknown member. A meaningful value without a neutral member is a loss, with its path.
  */
 export type Adapter = {
   /** The operation of its requests: `messages`. `accepts` lists it for clients of this format. */
@@ -15,22 +15,22 @@ export type Adapter = {
   readonly says: { readonly [feature in Feature]?: string }
   /** The features that `writeRequest` supports. */
   readonly carries: ReadonlySet<Feature>
-  /** Its requests may refer to earlier responses, and answers may be stored. */
+  /** Whether its requests may refer to earlier responses, and answers may be stored. */
   readonly hasState?: true
-  /** Its upstreams cache only the prefixes that requests mark. */
+  /** Whether its upstreams cache only the prefixes that requests mark. */
   readonly writesCacheMarks?: true
-  /** @throws RequestFault for a request that cannot be read */
+  /** @throws RequestFault for an invalid request */
   parseRequest(request: NativeRequest): Conversation
   writeRequest(conversation: Conversation, to: UpstreamFacts): WrittenRequest
   /** The query of a request; absent for none. */
   query?(stream: boolean): string
-  /** A whole answer of status 2xx. @throws AnswerFault for an answer that does not have this format */
+  /** A complete answer with status 2xx. @throws AnswerFault for an answer that is not in this format */
   parseAnswer(body: Json, facts: ParseFacts): Answer
   writeAnswer(answer: Answer, facts: WriteFacts): JsonObject
-  /** State for one stream. */
+  /** Creates the state for one stream. */
   createStreamParser(facts: ParseFacts): StreamParser
   createStreamWriter(facts: WriteFacts): StreamWriter
-  /** The error of a refusal or of a record of a stream. */
+  /** The error in a refusal, or in a record of a stream. */
   parseProblem(status: number, body: Json): Problem
 }
 
@@ -45,30 +45,32 @@ export type NativeRequest = {
 
 export type WrittenRequest = { readonly body: JsonObject; readonly losses: readonly Loss[] }
 
-/** Facts about the upstream and its model that a writer of requests needs: data of the configuration. */
+/** Facts about the upstream and its model for a writer of requests, from the configuration. */
 export type UpstreamFacts = {
   /** The upstream's name of the model. */
   readonly model: string
   /** Seals of this issuer may be sent; all others are left out. */
   readonly issuer: string
-  /** The maximum tokens of an answer, for a format in which requests must set a limit. */
+  /** The maximum tokens of an answer, for a format whose requests must set a limit. */
   readonly maxTokens: number
-  /** How requests make the model reason: by effort, by a budget of tokens, adaptively with an effort, or not at all. */
+  /**
+   * The setting that makes the model reason: an effort, a budget of tokens, an adaptive mode with an effort, or none.
+   */
   readonly reasoning: 'effort' | 'budget' | 'adaptive' | 'none'
   /** The efforts that the model accepts; any other is replaced with the nearest lower one. */
   readonly efforts: readonly Effort[]
-  /** The model accepts temperature, top_p and top_k. */
+  /** Whether the model accepts temperature, top_p and top_k. */
   readonly sampling: boolean
-  /** The field that limits the answer's tokens, if the format has several. */
+  /** The field for the limit of the answer's tokens, if the format has several. */
   readonly limitField: string
-  /** The upstream accepts links to media. Without this the gateway refuses a link: it fetches nothing. */
+  /** Whether the upstream accepts links to media. If not, the gateway refuses a link, because it fetches nothing. */
   readonly links: boolean
 }
 
 export type ParseFacts = {
   /** The issuer of the model's seals. */
   readonly issuer: string
-  /** A value that makes ids of calls unique if the format has none: it differs for each answer. */
+  /** A value that differs for each answer, and makes ids of calls unique if the format has none. */
   readonly id: string
 }
 
@@ -81,7 +83,7 @@ export type WriteFacts = {
   readonly model: string
   /** The client's request. */
   readonly request: Conversation
-  /** For a format with state: the gateway's own handling of the request's state. */
+  /** For a format with state: how the gateway handles the request's state. */
   readonly state?: { readonly before: string | null; readonly isStored: boolean }
   /** An estimate of the input's tokens, for a format that reports them earlier than the upstream does. */
   readonly inputEstimate: number
@@ -89,24 +91,24 @@ export type WriteFacts = {
   readonly form: 'events' | 'list'
 }
 
-/** One record of an event stream: the name of its `event:` line ('' for none), and its data. */
+/** One record of an event stream: the name in its `event:` line ('' for none), and its data. */
 export type StreamRecord = { readonly event: string; readonly data: string }
 
 export type StreamParser = {
   read(record: StreamRecord): readonly AnswerEvent[]
   /**
-   * Called when the upstream's stream has ended. Returns `end` if it counts as complete, and an `error` if it was cut;
-   * nothing if one of the two was returned before.
+   * Called at the end of the upstream's stream. Returns `end` if the stream counts as complete, and `error` if it is
+   * incomplete; nothing if one of these was returned before.
    */
   end(): readonly AnswerEvent[]
 }
 
 export type StreamWriter = {
-  /** The text that the client gets for an event; '' for none. After `error` the writer is not called again. */
+  /** The client's text for an event; '' for none. After `error` the writer is not called again. */
   write(event: AnswerEvent): string
 }
 
-/** A request that cannot be read, with the invalid field. */
+/** An invalid request, with the invalid field. */
 export class RequestFault extends Error {
   readonly field: string
   constructor(field: string, expected: string) {
@@ -116,7 +118,7 @@ export class RequestFault extends Error {
   }
 }
 
-/** A response of an upstream that does not have the upstream's format. */
+/** A response of an upstream that is not in the upstream's format. */
 export class AnswerFault extends Error {
   constructor(what: string) {
     super(what)

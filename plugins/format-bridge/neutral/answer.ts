@@ -2,7 +2,7 @@ import type { CallPart, Citation, Part, Seal, TokenLogprob } from './conversatio
 
 /** An answer in no vendor's format: the result of a stream of `AnswerEvent`. */
 export type Answer = {
-  /** The vendor's id; absent if it has none. Writers create ids in their own form from `WriteFacts.id`. */
+  /** The vendor's id; absent if it has none. Writers derive ids in their own form from `WriteFacts.id`. */
   readonly id?: string
   /** The vendor's name of the model. */
   readonly model?: string
@@ -13,9 +13,9 @@ export type Answer = {
 }
 
 /**
- * Why an answer ended. `calls`: it waits for results. `length`: the limit of tokens; `context`: that of the model.
- * `sequence`: a stop sequence, which is in `text` if the format reports it. `refused`: by the model or a filter of its
- * vendor.
+ * The reason for the end of an answer. `calls`: it waits for results. `length`: the token limit of the request;
+ * `context`: that of the model. `sequence`: a stop sequence, which is in `text` if the format reports it. `refused`: by
+ * the model, or by a filter of its vendor.
  */
 export type Stop = {
   readonly why: 'end' | 'calls' | 'length' | 'context' | 'sequence' | 'refused'
@@ -25,9 +25,8 @@ export type Stop = {
 }
 
 /**
- * Tokens. `input` includes all of the cached ones, `output` includes the reasoning, whatever the vendor's format
- * counts. These figures are only for the client. Charges are computed from the vendor's own report before it is
- * translated.
+ * Numbers of tokens. `input` includes all cached ones, and `output` the reasoning, regardless of the vendor's counting.
+ * These figures are only for the client. Charges are computed from the vendor's own report before its translation.
  */
 export type AnswerUsage = {
   readonly input: number
@@ -40,11 +39,11 @@ export type AnswerUsage = {
   readonly inputImage?: number
   readonly outputAudio?: number
   readonly outputImage?: number
-  /** Input that tools of the vendor added. */
+  /** The input that tools of the vendor have added. */
   readonly toolInput?: number
 }
 
-/** The beginning of a part, with the facts that are known when it opens. Media are always complete. */
+/** The start of a part, with the facts that are known then. Media are always complete. */
 export type PartHead =
   | { readonly kind: 'text' }
   | { readonly kind: 'refusal' }
@@ -54,13 +53,13 @@ export type PartHead =
 
 /**
  * One step of an answer. `at` numbers the parts from 0 in the order in which they open; a number is used once. Several
- * parts may be open at a time (parallel calls of chat completions): `createSequencer` puts them one after another for
- * formats that need that. The order of a whole stream:
+ * parts may be open at a time (parallel calls of chat completions). `createSequencer` arranges them one after another,
+ * for formats that require that. The order of a complete stream:
  *
  *     usage?, start, (usage | open | text | seal | citations | logprobs | close)*, finish, usage?, end
  *
- * `usage` may come more than once; each replaces the one before, member by member. `end` comes once, when the
- * upstream's terminal record has arrived. `error` comes instead of `end` and is the last event; nothing follows either.
+ * `usage` may be repeated; each replaces the previous one member by member. `end` is sent once, after the upstream's
+ * terminal record. `error` replaces `end` and is the last event; nothing follows either.
  */
 export type AnswerEvent =
   | { readonly kind: 'start'; readonly id?: string; readonly model?: string }

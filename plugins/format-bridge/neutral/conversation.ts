@@ -4,19 +4,19 @@ import type { Loss } from './losses.ts'
 export type JsonObject = { readonly [name: string]: Json }
 
 /**
- * A request in no vendor's format. Each adapter parses its format into this and writes its format from this, so that
- * four adapters serve all twelve directions. An absent member was not requested.
+ * A request in no vendor's format. Each adapter parses its format to this and writes its format from this, so that four
+ * adapters cover all twelve directions. An absent member was not requested.
  */
 export type Conversation = {
   /** In order. The order of parts matters too, because some formats interleave text and calls. */
   readonly turns: readonly Turn[]
   readonly tools: readonly Tool[]
   readonly toolChoice?: ToolChoice
-  /** false: at most one call in an answer. */
+  /** false: at most one call per answer. */
   readonly parallelCalls?: boolean
   readonly output?: OutputShape
   readonly reasoning?: Reasoning
-  /** Maximum tokens of the answer, including reasoning. */
+  /** The maximum tokens of the answer, including reasoning. */
   readonly maxTokens?: number
   /** The number of answers. The plugin refuses more than one. */
   readonly n?: number
@@ -24,17 +24,17 @@ export type Conversation = {
   readonly stop?: readonly string[]
   readonly logprobs?: { readonly top: number }
   readonly serviceTier?: ServiceTier
-  /** The wanted length of answers; a hint. */
+  /** The requested length of answers; a hint. */
   readonly verbosity?: 'low' | 'medium' | 'high'
-  /** A value that all requests with one prefix share, for the vendor's cache. */
+  /** A value that is equal for all requests with the same prefix, for the vendor's cache. */
   readonly cacheKey?: string
   /** The end user, by the client's name. */
   readonly user?: string
-  /** The client wants a stream. */
+  /** Whether the client requests a stream. */
   readonly stream: boolean
-  /** The client wants the usage in its stream. Parsers of formats that always report it set this. */
+  /** Whether the client requests the usage in its stream. Parsers of formats that always report it set this. */
   readonly streamUsage: boolean
-  /** Features of the request that have no member here. */
+  /** Features of the request without a member here. */
   readonly losses: readonly Loss[]
 }
 
@@ -84,14 +84,14 @@ export type MediaSource =
 export type ThoughtPart = {
   readonly kind: 'thought'
   readonly text: string
-  /** `hidden`: only the seal. */
+  /** `hidden`: only a seal. */
   readonly form: 'full' | 'summary' | 'hidden'
   readonly seal?: Seal
 }
 
 /**
- * A model's state that clients return: a signature or encrypted content. `issuer` identifies who can read it: see
- * `seals.ts`. A seal is never sent to another issuer.
+ * A model's state that clients return: a signature or encrypted content. `issuer` identifies the readers of the seal:
+ * see `seals.ts`. A seal is never sent to another issuer.
  */
 export type Seal = { readonly issuer: string; readonly value: string }
 
@@ -111,7 +111,7 @@ export type ResultPart = {
   readonly kind: 'result'
   /** The id of the call. */
   readonly id: string
-  /** The tool's name; absent if the format has none: `nameOfCall` finds it. */
+  /** The tool's name; absent if the format has none, in which case `namesOfCalls` finds it. */
   readonly name?: string
   readonly parts: readonly (TextPart | MediaPart)[]
   readonly failed?: true
@@ -160,7 +160,7 @@ export type ToolChoice =
   | { readonly kind: 'none' }
   | { readonly kind: 'required' }
   | { readonly kind: 'tool'; readonly name: string }
-  /** One of these tools, or (`isRequired: false`) none. */
+  /** One of these tools or, with `isRequired: false`, none. */
   | { readonly kind: 'allowed'; readonly names: readonly string[]; readonly isRequired: boolean }
 
 /** The form of the answer's text. */
@@ -178,12 +178,12 @@ export type OutputShape =
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 export type Reasoning = {
-  /** One of the two, as the client set it. `effort.ts` converts them. `auto`: the model decides. */
+  /** One of these two, as the client has set it. `effort.ts` converts them. `auto`: the model decides. */
   readonly effort?: Effort
   readonly budget?: number | 'auto'
-  /** The client wants to see the thoughts; `auto`, `concise`, `detailed` if a format distinguishes them. */
+  /** Whether the client wants to see the thoughts; `auto`, `concise`, `detailed` if a format distinguishes these. */
   readonly show?: 'none' | 'auto' | 'concise' | 'detailed'
-  /** The client wants the opaque state of the reasoning, to send it back. */
+  /** Whether the client wants the opaque state of the reasoning, to return it. */
   readonly wantsSeal?: boolean
 }
 
@@ -197,5 +197,5 @@ export type Sampling = {
   readonly logitBias?: { readonly [token: string]: number }
 }
 
-/** Prices depend on the tier. `auto` and `standard` cost the same and are both written as the format's default. */
+/** Prices depend on the tier. `auto` and `standard` cost the same, and both are written as the format's default. */
 export type ServiceTier = 'auto' | 'standard' | 'flex' | 'priority'

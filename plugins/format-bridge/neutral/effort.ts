@@ -14,14 +14,14 @@ const budgets: { readonly [effort in Effort]: number } = {
   max: 16384,
 }
 
-/** The effort of a request; undefined if it leaves the effort to the model. */
+/** The effort of a request; undefined if the model decides. */
 export function effortOf({ effort, budget }: Reasoning): Effort | undefined {
   if (effort !== undefined || budget === undefined || budget === 'auto') return effort
   if (budget === 0) return 'none'
   return order.find(one => one !== 'none' && one !== 'minimal' && budgets[one] >= budget) ?? 'max'
 }
 
-/** The budget of a request; undefined if it leaves the budget to the model. */
+/** The budget of a request; undefined if the model decides. */
 export function budgetOf({ effort, budget }: Reasoning): number | undefined {
   if (budget === 'auto') return undefined
   return budget ?? (effort === undefined ? undefined : budgets[effort])

@@ -3,7 +3,7 @@ import { AnswerFault } from './adapter.ts'
 import type { Part } from './conversation.ts'
 import { optional } from './read.ts'
 
-/** A whole answer as the events of a stream: for clients that request a stream if the upstream sent none. */
+/** A complete answer as the events of a stream, for clients that request a stream if the upstream did not send one. */
 export function eventsOf(answer: Answer): readonly AnswerEvent[] {
   const { id, model, stop, usage, serviceTier } = answer
   return [

@@ -1,5 +1,5 @@
 /**
- * What an adapter cannot translate. `refuse`: a feature that would change the meaning or the price of the result.
+ * The features that an adapter may lose. `refuse`: a feature that would change the meaning or the price of the result.
  * `drop`: a hint. A model's `on_loss` overrides this for all of them.
  */
 export const losses = {
@@ -61,6 +61,6 @@ export type Feature = keyof typeof losses
 
 /**
  * One feature of a request that does not reach the upstream. Parsers set the client's field: `messages[2].content[0]`.
- * Writers do not have it; the plugin then uses `says` of the client's adapter.
+ * Writers do not know it; the plugin then uses `says` of the client's adapter.
  */
 export type Loss = { readonly feature: Feature; readonly field?: string }

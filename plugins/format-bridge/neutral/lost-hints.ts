@@ -1,7 +1,7 @@
 import type { Conversation } from './conversation.ts'
 import type { Feature, Loss } from './losses.ts'
 
-/** Features that a format may have no field for, except those that depend on a value or the model. */
+/** Features for which a format may have no field. Excludes those that depend on a value or the model. */
 const hints: readonly (readonly [feature: Feature, isIn: (conversation: Conversation) => boolean])[] = [
   ['top_k', ({ sampling }) => sampling.topK !== undefined],
   ['seed', ({ sampling }) => sampling.seed !== undefined],

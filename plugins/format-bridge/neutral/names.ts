@@ -6,7 +6,9 @@ const safeName = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 /** Ids of calls that every format accepts. */
 const safeId = /^[A-Za-z0-9_-]{1,40}$/
 
-/** The conversation with names and ids that every format accepts, and the clients' names by the names that are sent. */
+/**
+ * The conversation with names and ids that every format accepts; and the clients' names, by the names that are sent.
+ */
 export function withSafeNames(conversation: Conversation): {
   readonly conversation: Conversation
   readonly names: ReadonlyMap<string, string>
@@ -46,7 +48,7 @@ function renameChoice(choice: ToolChoice, nameOf: (name: string) => string): Too
   return choice.kind === 'allowed' ? { ...choice, names: choice.names.map(nameOf) } : choice
 }
 
-/** Equal ids stay equal, so calls and results still match. */
+/** Equal ids stay equal, so that calls and results still match. */
 export function safeCallId(id: string): string {
   return safeId.test(id) ? id : `call_${digest(id)}`
 }

@@ -39,12 +39,12 @@ export function compact(members: { readonly [name: string]: Json | undefined }):
 /** JSON text as a value; undefined for anything else. */
 export { parseJsonIfValid as parseJson } from '../../../src/wire/index.ts'
 
-/** Fields of a request that have no neutral member. */
+/** Fields of a request without a neutral member. */
 export function unknownFields(body: JsonObject, known: ReadonlySet<string>): readonly string[] {
   return Object.keys(body).filter(name => !known.has(name) && !isAbsent(body[name]))
 }
 
-/** A member, only if it has a value. */
+/** A member if it has a value; otherwise none. */
 export function optional<Name extends string, Value>(
   name: Name,
   value: Value | undefined,

@@ -9,13 +9,13 @@ const notStrict: readonly string[] = [
   ...'propertyNames minProperties maxProperties contains uniqueItems default'.split(' '),
 ]
 
-/** Members whose values are schemas by name, and members whose values are lists of schemas or one. */
+/** Members with schemas by name, and members with one schema or a list of schemas. */
 const byName: readonly string[] = ['properties', '$defs', 'definitions']
 const nested: readonly string[] = ['anyOf', 'items', 'prefixItems', 'additionalProperties']
 
 /**
- * Whether a schema fits the strict dialect of chat completions and responses: objects are closed, and every property is
- * required. Any other schema is sent without `strict`, because the vendor would refuse it.
+ * Whether a schema conforms to the strict dialect of chat completions and responses: objects are closed, and every
+ * property is required. Any other schema is sent without `strict`, because the vendor would refuse it.
  */
 export function fitsStrict(schema: JsonObject): boolean {
   if (notStrict.some(name => schema[name] !== undefined)) return false
@@ -39,8 +39,8 @@ export function fitsStrict(schema: JsonObject): boolean {
 const unions: readonly string[] = ['anyOf', 'oneOf', 'allOf']
 
 /**
- * A tool's schema: its root must be an object without a union, because vendors refuse any other. The properties of the
- * alternatives become its own, and the description lists which belong together.
+ * The schema of a tool. Its root must be an object without a union, because vendors refuse anything else. The
+ * properties of the alternatives become its own, and the description contains the alternatives.
  */
 export function toToolSchema(schema: JsonObject = emptySchema): JsonObject {
   const found = unions.filter(name => schema[name] !== undefined)
@@ -48,8 +48,8 @@ export function toToolSchema(schema: JsonObject = emptySchema): JsonObject {
   const alternatives = found.flatMap(name => asList(schema[name])).map(asObject)
   const properties = Object.assign({}, ...alternatives.map(one => one?.['properties']), schema['properties'])
   const rest = Object.fromEntries(Object.entries(schema).filter(([name]) => !found.includes(name)))
-  const said = found.map(name => `${name}: ${JSON.stringify(schema[name])}`)
-  const description = [asText(schema['description']), ...said].filter(Boolean).join('\n\n')
+  const unionTexts = found.map(name => `${name}: ${JSON.stringify(schema[name])}`)
+  const description = [asText(schema['description']), ...unionTexts].filter(Boolean).join('\n\n')
   return { ...rest, type: 'object', properties, ...(description !== '' && { description }) }
 }
 

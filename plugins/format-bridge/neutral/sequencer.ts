@@ -1,19 +1,19 @@
 import { AnswerFault } from './adapter.ts'
 import type { AnswerEvent } from './answer.ts'
 
-/** The maximum text that waits for another part to close. */
+/** The maximum length of text that waits for another part to close. */
 const heldCharsMax = 16 * 1024 * 1024
 
 /**
- * Puts parts one after another. The first open part streams; events of later parts wait until it closes. `finish`
- * closes all open parts. Formats whose clients read one block at a time need this.
+ * Arranges parts one after another, for formats whose clients read one block at a time. The first open part streams;
+ * events of later parts wait until it closes. `finish` closes all open parts.
  */
 export function createSequencer(): (event: AnswerEvent) => readonly AnswerEvent[] {
   /** Events of each incomplete part, in the order in which the parts opened. */
   const waiting = new Map<number, AnswerEvent[]>()
   let heldChars = 0
 
-  /** Passes on the events of the first part, and those of later parts, until a part is still open. */
+  /** Passes the events of the first part, and of later parts, up to a part that is still open. */
   const release = (): AnswerEvent[] => {
     const out: AnswerEvent[] = []
     for (const [at, events] of waiting) {

@@ -13,7 +13,7 @@ import {
 
 type SchemaShape = Extract<OutputShape, { kind: 'schema' }>
 
-/** The description of the output's schema, at `field`. @throws RequestFault */
+/** The description of the output's schema at `field`. @throws RequestFault */
 export function parseSchema(own: JsonObject | undefined, field: string): SchemaShape {
   const schema = asObject(own?.['schema'])
   if (!schema) throw new RequestFault(`${field}.schema`, 'a JSON Schema')

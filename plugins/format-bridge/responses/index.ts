@@ -6,7 +6,7 @@ import { writeAnswer } from './write-answer.ts'
 import { carries, writeRequest } from './write-request.ts'
 import { ResponsesStreamWriter } from './write-stream.ts'
 
-/** `/v1/responses`. The gateway stores state or refuses it: no request to an upstream contains any. */
+/** The format of `/v1/responses`. The gateway stores state or refuses it, so that upstreams get none. */
 export const responses: Adapter = {
   operation: 'responses',
   hasState: true,

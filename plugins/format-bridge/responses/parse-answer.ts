@@ -33,7 +33,7 @@ export function parseAnswer(body: Json, facts: ParseFacts): Answer {
   }
 }
 
-/** Items of the vendor's own tools are dropped: requests with such tools are refused. */
+/** Drops items of the vendor's own tools, because requests with such tools are refused. */
 export function parseItem(item: Json, { issuer, id }: ParseFacts): readonly Part[] {
   const own = asObject(item) ?? {}
   switch (own['type']) {
@@ -114,7 +114,7 @@ export function parseCitation(value: Json): readonly Citation[] {
   ]
 }
 
-/** @throws AnswerFault for a response that failed */
+/** @throws AnswerFault for a failed response */
 export function parseStop(own: JsonObject, parts: readonly Pick<Part, 'kind'>[]): Stop {
   const reason = asText(valueAt(own['incomplete_details'], 'reason'))
   if (own['status'] === 'failed' || own['status'] === 'cancelled')

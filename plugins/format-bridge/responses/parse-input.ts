@@ -25,7 +25,7 @@ type Step = { readonly turn: Turn; readonly results: Part[] }
 
 /**
  * Consecutive items of one speaker are one turn: a message, its reasoning and its calls. Results are in the turn after
- * that of their calls, whatever the client's order: the other formats refuse any other place.
+ * that of their calls, regardless of the client's order, because the other formats accept no other place.
  */
 export function parseInput(input: Json | undefined, place: Place): readonly Turn[] {
   if (typeof input === 'string') return [{ role: 'user', parts: [{ kind: 'text', text: input }] }]
@@ -61,12 +61,12 @@ function parseItem(value: Json, field: string, place: Place): Turn | undefined {
     case 'function_call_output':
     case 'custom_tool_call_output':
       return { role: 'user', parts: [parseResult(item, type, field, place)] }
-    // `parseRequest` reads them.
+    // `parseRequest` parses these.
     case 'additional_tools':
       return undefined
     case 'reasoning':
       return { role: 'assistant', parts: parseThought(item, place.issuer) }
-    // The message after the search contains its results.
+    // A search is dropped, because the message after it contains its results.
     case 'web_search_call':
       place.losses.push({ feature: 'past_search', field })
       return undefined
@@ -108,7 +108,7 @@ function parseMedia(part: JsonObject, type: string | undefined): MediaPart | und
   if (type === 'input_image') {
     const url = asText(part['image_url'])
     const own = asText(part['detail'])
-    // Most clients send the default.
+    // `auto` is dropped, because most clients send this default.
     const detail: MediaPart['detail'] = own === 'low' || own === 'high' ? own : undefined
     const found = url === undefined ? vendorFile && { source: vendorFile } : sourceOfUrl(url)
     return found && { kind: 'media', media: 'image', ...found, ...optional('detail', detail) }

@@ -27,7 +27,7 @@ import { parseSchema } from '../openai/settings.ts'
 import { joinedName } from './namespaces.ts'
 import { parseInput } from './parse-input.ts'
 
-/** Fields of a request that a conversation has no member for, with their features. */
+/** Fields of a request without a member in a conversation, with their features. */
 const lost: { readonly [field: string]: Feature } = {
   previous_response_id: 'state',
   conversation: 'state',
@@ -74,8 +74,8 @@ export function parseRequest({ body, stream, issuer }: NativeRequest): Conversat
 }
 
 /**
- * A request without `store` is answered and not stored, as the response reports. A request that demands storage is
- * refused.
+ * A request without `store` is answered, but the response is not stored, and reports that. A request that requires
+ * storage is refused.
  */
 function lossesOf(body: JsonObject): readonly Loss[] {
   const found: Loss[] = Object.keys(lost)
@@ -86,7 +86,7 @@ function lossesOf(body: JsonObject): readonly Loss[] {
   return [...found, ...unknownFields(body, known).map(field => ({ feature: 'unknown_field' as const, field }))]
 }
 
-/** Tools may come with the input too; the last definition of a name counts. */
+/** Tools may be in the input too; the last definition of a name counts. */
 function parseAllTools(body: JsonObject, losses: Loss[]): readonly Tool[] {
   const later = asList(body['input']).flatMap((item, i) =>
     valueAt(item, 'type') === 'additional_tools' ? parseTools(valueAt(item, 'tools'), losses, `input[${i}].tools`) : [],
@@ -95,7 +95,9 @@ function parseAllTools(body: JsonObject, losses: Loss[]): readonly Tool[] {
   return [...new Map(all.map(tool => [tool.name, tool])).values()]
 }
 
-/** Vendors run these tools. Without a tool search the model gets all tools of a request anyway. */
+/**
+ * Tools that run at the vendor. Without a tool search, the model gets all tools of a request, so that it is not needed.
+ */
 function hostedFeature(type: string | undefined): Feature {
   if (type?.startsWith('web_search')) return 'web_search'
   return type === 'tool_search' ? 'tool_search' : 'hosted_tool'
@@ -125,7 +127,7 @@ function parseTools(value: Json | undefined, losses: Loss[], at = 'tools'): read
       return [{ name, strict: false, ...described, freeform: isGrammar ? { grammar } : {} }]
     }
     const schema = asObject(own['parameters'])
-    // The format's default is strict, except for schemas that do not permit it.
+    // The format's default is strict, except for schemas that do not conform.
     const strict = isAbsent(own['strict']) ? schema !== undefined && fitsStrict(schema) : own['strict'] === true
     return [{ name, strict, ...described, ...optional('schema', schema) }]
   })

@@ -31,13 +31,13 @@ import {
 type OpenPart = { readonly at: number; hasText: boolean }
 
 /**
- * Reads a stream of responses. Vendors repeat each text in its deltas, its `done` and its item: the first is used, and
- * the others only if it did not come.
+ * Parses a stream of responses. Vendors repeat each text in its deltas, its `done` event and its item. The first one is
+ * used, and the others only if it is missing.
  */
 export class ResponsesStreamParser implements StreamParser {
   readonly #facts: ParseFacts
   readonly #kinds: Pick<Part, 'kind'>[] = []
-  /** Open parts by the item's index, and by that of the content for messages. */
+  /** Open parts by the item's index, and for messages also by that of the content. */
   readonly #open = new Map<string, OpenPart>()
   #isOver = false
 
@@ -81,7 +81,7 @@ export class ResponsesStreamParser implements StreamParser {
         this.#complete(part, type.includes('refusal') ? 'refusal' : 'text', record, events)
         return
       case 'response.reasoning_summary_part.added':
-        // Parts of a summary are paragraphs of one thought.
+        // Parts of a summary are paragraphs of the same thought.
         if ((asNumber(record['summary_index']) ?? 0) > 0) this.#append(own, 'thought', '\n\n', events)
         return
       case 'response.reasoning_summary_text.delta':
@@ -121,7 +121,7 @@ export class ResponsesStreamParser implements StreamParser {
     return open
   }
 
-  /** The part opens with its first text: an upstream may omit the earlier events. */
+  /** The part opens with its first text, because an upstream may omit the earlier events. */
   #append(key: string, kind: 'text' | 'refusal' | 'thought' | 'call', text: string, events: AnswerEvent[]): void {
     if (text === '') return
     const known = this.#open.get(key)
@@ -169,7 +169,7 @@ export class ResponsesStreamParser implements StreamParser {
     for (const own of this.#open.keys()) if (own === key || own.startsWith(`${key}.`)) this.#close(own, events)
   }
 
-  /** Only here is its encrypted content complete. */
+  /** The encrypted content is complete only here. */
   #closeThought(key: string, item: JsonObject, events: AnswerEvent[]): void {
     const value = asText(item['encrypted_content'])
     if (!this.#open.has(key)) this.#append(key, 'thought', thoughtOf(item), events)

@@ -36,9 +36,9 @@ export type ResponseState = {
   readonly serviceTier?: string | undefined
 }
 
-/** The response around its items. It repeats the settings of the request, as the format requires. */
+/** The response with its items. It repeats the settings of the request, as the format requires. */
 export function writeResponse(
-  { id, created, model, request, state: asked }: WriteFacts,
+  { id, created, model, request, state: requested }: WriteFacts,
   state: ResponseState,
 ): JsonObject {
   const { status, reason, output, usage, serviceTier } = state
@@ -56,10 +56,10 @@ export function writeResponse(
     model,
     output,
     parallel_tool_calls: request.parallelCalls ?? true,
-    previous_response_id: asked?.before ?? null,
+    previous_response_id: requested?.before ?? null,
     reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.show ?? null },
     service_tier: serviceTier,
-    store: asked?.isStored ?? false,
+    store: requested?.isStored ?? false,
     temperature: sampling.temperature ?? null,
     text: { format: writeFormat(request.output) },
     tool_choice: toolChoice ? writeChoice(toolChoice, tools) : 'auto',
@@ -79,7 +79,7 @@ function writeFormat(output: WriteFacts['request']['output']): Json {
   return compact({ type: 'json_schema', name, schema, strict, description })
 }
 
-/** The item for a part: each part has its own, so that parts stay in order. */
+/** The item for a part: each part has its own, so that the order is preserved. */
 export function writeItem(part: Part, id: string, tools: readonly Tool[]): JsonObject | undefined {
   switch (part.kind) {
     case 'text':
@@ -142,7 +142,7 @@ export function writeCitation({ url, title, from = 0, to }: Citation, length: nu
   return [{ type: 'url_citation', url, title: title ?? url, start_index: from, end_index: to ?? length }]
 }
 
-/** A refusal in words completes a response; a refusal by a filter does not. */
+/** A refusal in words completes a response, but a refusal by a filter does not. */
 export function stateOf({ why }: Stop, hasRefusal = false): Pick<ResponseState, 'status' | 'reason'> {
   if (why === 'length' || why === 'context') return { status: 'incomplete', reason: 'max_output_tokens' }
   return why === 'refused' && !hasRefusal ? { status: 'incomplete', reason: 'content_filter' } : { status: 'completed' }

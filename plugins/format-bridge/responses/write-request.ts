@@ -35,7 +35,7 @@ export const carries: ReadonlySet<Feature> = new Set([
   ...(['cache_key', 'detail', 'media_name', 'grammar', 'strict', 'user'] as const),
 ])
 
-/** The vendor stores nothing: the client sends the whole conversation, and its reasoning is returned encrypted. */
+/** The vendor stores nothing: the client sends the complete conversation, and gets the reasoning in encrypted form. */
 export function writeRequest(conversation: Conversation, to: UpstreamFacts): WrittenRequest {
   const place: Place = { to, losses: [] }
   const { sampling, logprobs, stream, tools, toolChoice, turns } = conversation
@@ -82,7 +82,7 @@ export function writeTool({ name, description, schema, strict, freeform }: Tool,
   const parameters = toToolSchema(schema)
   const isStrict = strict && fitsStrict(parameters)
   if (strict && !isStrict) losses.push({ feature: 'strict' })
-  // Always written: strict is the default here, and makes optional arguments required.
+  // `strict` is always written, because its default is true here, and makes optional arguments required.
   return compact({ type: 'function', name, description, parameters, strict: isStrict })
 }
 
@@ -126,7 +126,7 @@ function writeTurn(turn: Turn, place: Place): readonly JsonObject[] {
   return [...items, { type: 'message', role: 'user', content: writeContent(others, place) }]
 }
 
-/** Consecutive texts are one message; thoughts and calls are separate items, in their positions. */
+/** Consecutive texts are one message. Thoughts and calls are separate items, in their positions. */
 function writeAssistant(parts: readonly Part[], place: Place): readonly JsonObject[] {
   const items: JsonObject[] = []
   let content: JsonObject[] = []

@@ -26,7 +26,7 @@ import {
 
 type OpenPart = {
   readonly head: PartHead
-  /** The number of its item: its index in the output. */
+  /** The item's index in the output. */
   readonly index: number
   readonly id: string
   /** Includes the prefix of its kind. */

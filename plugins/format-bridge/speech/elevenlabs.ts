@@ -12,8 +12,8 @@ import {
 import type { SpeechUpstream } from './format.ts'
 
 /**
- * The clients' names of formats, with those of this API: PCM and WAV have the properties that clients expect, 24 kHz
- * and 16 bits.
+ * Clients' names of formats, with those of this API. PCM and WAV have the properties that clients expect: 24 kHz and 16
+ * bits.
  */
 const formats: ReadonlyMap<string, string> = new Map([
   ['mp3', 'mp3_44100_128'],
@@ -61,7 +61,7 @@ export const elevenlabs: SpeechUpstream = {
   parseProblem,
 }
 
-/** SDKs send a speed of 1 by default, but the voice may have another one: 1 is left out. */
+/** SDKs send a speed of 1 by default, but the voice may have its own speed, so 1 is not sent. */
 function settingsOf({ voice_settings: given }: JsonObject, speed: number | undefined): Json | undefined {
   if (speed === undefined || speed === 1) return given
   return { speed, ...asObject(given) }

@@ -8,9 +8,9 @@ export type SpeechRequest = {
   readonly voice: string
   /** The client's name of the audio format; undefined for the default. */
   readonly format: string | undefined
-  /** 1 is the default. */
+  /** 1 is the default speed. */
   readonly speed: number | undefined
-  /** Fields that are not part of the client's format: those that the upstream supports are sent. */
+  /** Fields outside the client's format; those that the upstream supports are sent. */
   readonly rest: JsonObject
   readonly losses: readonly Loss[]
 }
@@ -28,7 +28,7 @@ export type SpeechClient = {
   readonly operation: string
   /** The features of a request, each with its field. */
   readonly says: { readonly [feature in Feature]?: string }
-  /** @throws RequestFault for a request that cannot be read */
+  /** @throws RequestFault for an invalid request */
   parseRequest(body: JsonObject): SpeechRequest
 }
 

@@ -40,10 +40,10 @@ export function translateSpeech(
   return { rerouted, bridge: { kind: 'sound', upstream, dropped } }
 }
 
-/** An id becomes part of a path. */
+/** An id is part of a path. */
 const voiceId = /^[A-Za-z0-9_-]{1,128}$/
 
-/** The upstream's id of a voice. @throws RequestFault for a name that has none and cannot be an id itself */
+/** The upstream's id of a voice. @throws RequestFault for a name without an id that is not a valid id itself */
 function idOf(name: string, voices: BridgeFacet['voices']): string {
   const trimmed = name.trim()
   const id = (Object.hasOwn(voices, trimmed) ? voices[trimmed] : undefined) ?? trimmed

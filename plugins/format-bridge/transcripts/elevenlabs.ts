@@ -30,7 +30,7 @@ export const elevenlabs: TranscriptUpstream = {
     return {
       text,
       language: asText(valueAt(body, 'language_code')),
-      // The charged seconds.
+      // The seconds that are charged.
       seconds: seconds !== undefined && Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined,
       // The list also contains spaces and sounds between words.
       words: asList(valueAt(body, 'words'))

@@ -1,14 +1,14 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import type { Feature, JsonObject, Loss, Problem } from '../neutral/index.ts'
 
-/** A text of a form. */
+/** A text field of a form. */
 type FormField = readonly [name: string, value: string]
 
 /** A client's request for a transcript. The recording itself is the same part of the form in every format. */
 export type TranscriptRequest = {
   readonly language: string | undefined
   readonly temperature: string | undefined
-  /** Fields that are not part of the client's format, in order: those that the upstream supports are sent. */
+  /** Fields outside the client's format, in order; those that the upstream supports are sent. */
   readonly rest: readonly FormField[]
   readonly losses: readonly Loss[]
 }
@@ -29,18 +29,18 @@ export type TranscriptClient = {
   readonly operation: string
   /** The features of a request, each with its field. */
   readonly says: { readonly [feature in Feature]?: string }
-  /** @throws RequestFault for a request that cannot be read */
+  /** @throws RequestFault for an invalid request */
   parseRequest(fields: readonly FormField[]): TranscriptRequest
-  /** The wanted form of the answer: the input of `writeAnswer`, and the media type. */
+  /** The requested form of the answer, for `writeAnswer`, and its media type. */
   formOf(format: string | undefined): { readonly format: string; readonly type: string }
   writeAnswer(answer: Transcript, format: string): JsonObject | string
 }
 
-/** An API format in which upstreams transcribe. */
+/** An API format of upstreams that transcribe. */
 export type TranscriptUpstream = {
   readonly operation: string
   readonly carries: ReadonlySet<Feature>
-  /** The fields of the form, and the client's fields that have no equivalent. */
+  /** The fields of the form, and the client's fields without an equivalent. */
   writeRequest(request: TranscriptRequest, model: string): WrittenTranscript
   /** @throws AnswerFault for an answer of status 2xx that does not have this format */
   parseAnswer(body: Json): Transcript

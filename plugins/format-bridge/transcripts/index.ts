@@ -10,7 +10,7 @@ import type { TranscriptUpstream } from './format.ts'
 export type Transcribed = {
   readonly kind: 'transcript'
   readonly upstream: TranscriptUpstream
-  /** The media type of the client's answer, and the answer. */
+  /** The media type of the client's answer. */
   readonly type: string
   turn(this: void, body: Json): JsonObject | string
   readonly dropped: readonly string[]

@@ -22,8 +22,8 @@ export type ApiFacts = {
 const { additionalProperties: _, ...chargeSchema } = billView.schema
 
 /**
- * The whole HTTP interface as an OpenAPI 3.1 document: the gateway's endpoints from its plan, the console's from its
- * routes.
+ * The whole HTTP interface as an OpenAPI 3.1 document: the gateway's endpoints from its plan, and the console's from
+ * its routes.
  */
 export function describeApi(facts: ApiFacts): ApiDocument {
   const { routes, version, baseUrl, language } = facts
@@ -67,7 +67,7 @@ function headers({ requestId, retryAfter, retryAfterMs, shouldRetry, limitHeader
   }
 }
 
-/** One for each style and status, and one for the console. */
+/** One response for each style and status, and one for the console. */
 function errorResponses({ errors }: ApiWords) {
   const requestId = { 'x-request-id': { $ref: '#/components/headers/x-request-id' } }
   const again = Object.fromEntries(

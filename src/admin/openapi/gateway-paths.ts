@@ -6,7 +6,7 @@ import type { OperationObject, ParameterObject, PathItems, ResponseObject } from
 
 export type GatewayFacts = { readonly plan: CompiledConfig; readonly baseUrl: string; readonly language: Language }
 
-/** The gateway's own endpoints, from routes and families: one path for each route, which lists its aliases. */
+/** The gateway's endpoints from its routes and families. Each route is one path, which lists its aliases. */
 export function describeGateway(facts: GatewayFacts): PathItems {
   const paths: { [path: string]: { [method: string]: OperationObject } } = {}
   for (const route of facts.plan.routes) {
@@ -36,7 +36,7 @@ function describeRoute(facts: GatewayFacts, route: Route): OperationObject {
     parameters: parametersOf(words, plan, route, models),
     ...(route.body !== 'none' && { requestBody: bodyOf(words, language, route, models) }),
     responses: responsesOf(words, language, plan, route, models),
-    // A sample with an SDK calls the method that does not stream.
+    // Samples with an SDK call the method without streaming.
     'x-codeSamples': route.stream === 'always' ? samples.slice(0, 1) : samples,
     'x-models': models.map(model => model.name),
   }
@@ -86,11 +86,11 @@ function parametersOf(
   return [...inPath, { name: 'Idempotency-Key', in: 'header', description: words.idempotencyKey, schema }]
 }
 
-/** An Idempotency-Key is stored by a plugin that charges one of the models. */
+/** Whether a plugin that charges one of the models stores an Idempotency-Key. */
 function repeatable({ plugins }: CompiledConfig, { operation }: Route, models: readonly Model[]): boolean {
   return models.some(({ family }) =>
     plugins.inUse.some(plugin => {
-      // Checked against the plugin's own schema, from which its type is derived.
+      // The plugin's own schema has validated the facet, and its type follows from it.
       const facet = family.facets.get(plugin.name) as never
       return (plugin.facet === undefined || facet !== undefined) && plugin.keepsKeys?.(operation, facet) === true
     }),
@@ -128,7 +128,7 @@ type FieldUse = {
 /** The description of a field, and the families that forward it, if not all of them do. */
 function describeField(words: ApiWords, language: Language, { name, field, operation, families }: FieldUse): string {
   const own = field[language]
-  // The section that reads forms accepts files, whatever the settings of fields.
+  // The plugin that parses forms accepts files, regardless of the settings of fields.
   if ('contentMediaType' in field.schema || name === 'image' || families.length === 0) return own
   const takers = families.filter(family => forwards(family.forward.get(operation), name)).map(family => family.name)
   if (takers.length === families.length) return own
@@ -193,7 +193,7 @@ function okOf(words: ApiWords, language: Language, route: Route, models: readonl
   }
 }
 
-/** The fields of an operation: those of its API format, and those that families add. */
+/** The fields of an operation: those of its API format, and additional ones of families. */
 function fieldsOf(operation: string, named: Iterable<string>): Fields {
   const fields: { [name: string]: Field } = { ...findOperation(operation)?.fields }
   for (const name of named) fields[name] ??= { schema: {}, en: '', zh: '' }

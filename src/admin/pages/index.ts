@@ -12,9 +12,9 @@ import type { Calculated, Calculation, Pages } from './page-data.ts'
 import { toPriceJson } from './price-json.ts'
 import { Shelf } from './shelf.ts'
 
-/** A page accepts any query and ignores unknown parameters, such as the tracking parameters of links. */
+/** A page accepts any query and ignores unknown parameters, such as tracking parameters in links. */
 const query = { type: 'object', additionalProperties: true } as const satisfies Schema
-/** Stricter than the console's policy: these pages load its style sheet and its logo, and run no script. */
+/** Stricter than the console's policy: these pages load its style sheet and its logo, but run no script. */
 const security =
   "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 const html = {
@@ -31,7 +31,7 @@ const json = { 'content-type': 'application/json; charset=utf-8', vary: 'accept-
 type Headers = { readonly [name: string]: string }
 type PageRequest = AdminRequest<{ readonly [name: string]: unknown }>
 
-/** The pages without scripts, with their data. The reference describes `api`. */
+/** The pages without a required script, and their data. The reference describes `api`. */
 export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
   const shelf = new Shelf()
   const pricesRoute = defineRoute({
@@ -114,7 +114,7 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       summary: 'This document.',
       query,
       handle(request: PageRequest) {
-        // For programs: the language is English unless the query names another.
+        // For programs, the default language is English.
         const language = chooseLanguage(request.query['lang'], undefined)
         const name = `openapi ${language} ${baseUrl(request)}`
         return sendKept(request, json, name, plan => JSON.stringify(describe(request, plan, language)))
@@ -170,7 +170,7 @@ function readFields(query: PageRequest['query']): Calculation['fields'] {
 
 type Tree = Map<string, Tree | string>
 
-/** A body with a member at each path; of two values for one path the later one counts. */
+/** A body with a member at each path. If a path has two values, the later one counts. */
 function nest(fields: Calculation['fields']): { readonly [name: string]: Json } {
   const body: Tree = new Map()
   for (const [path, value] of Object.entries(fields)) {

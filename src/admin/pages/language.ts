@@ -2,12 +2,12 @@ export type Language = 'en' | 'zh'
 
 export const languages = ['en', 'zh'] as const satisfies readonly Language[]
 
-/** The language of a page: that of the address, else the first available one that the browser accepts, else English. */
+/** The language of a page: that in the address, or the first available one that the browser accepts, or English. */
 export function chooseLanguage(requested: unknown, accepted: string | string[] | undefined): Language {
   return languages.find(language => language === requested) ?? preferred(String(accepted ?? '')) ?? 'en'
 }
 
-/** RFC 9110 12.5.4: the range with the highest weight; of equal ones the first. */
+/** RFC 9110 12.5.4: the range with the highest weight; the first among equal weights. */
 function preferred(header: string): Language | undefined {
   let chosen: Language | undefined
   let most = 0

@@ -2,17 +2,17 @@ import type { PriceList, RequestExplanation } from '../../domain/index.ts'
 import type { ApiDocument, SchemaObject } from '../openapi/types.ts'
 import type { Language } from './language.ts'
 
-/** The input of the calculator, from the address. */
+/** The inputs of the calculator, from the address. */
 export type Calculation = {
   readonly model: string
   readonly operation: string
   readonly size: string
   readonly n: string
-  /** Fields that prices depend on, by name; only those that were filled in. */
+  /** Fields that prices depend on, by name; empty fields are left out. */
   readonly fields: { readonly [name: string]: string }
 }
 
-/** The result: the explanation, the message of the refusal that a client would get, or an invalid number. */
+/** The result: the explanation, the refusal that a client would get, or an invalid number. */
 export type Calculated =
   | { readonly kind: 'explained'; readonly explained: RequestExplanation }
   | { readonly kind: 'refused'; readonly message: string }

@@ -1,6 +1,6 @@
 import type { PricedModel, PriceList } from '../../domain/index.ts'
 
-/** The price list as `GET /api/pricing` returns it; its sentences are in English. */
+/** The price list in the form of `GET /api/pricing`; its sentences are in English. */
 export function toPriceJson({ currency, models }: PriceList): object {
   return { currency, models: models.map(toModelJson) }
 }

@@ -5,12 +5,12 @@ import type { CompiledConfig } from '../../domain/index.ts'
 /** A text that is rendered once and sent often. The tag identifies its content, compressed or not. */
 export type Kept = { readonly plain: Buffer; readonly zipped: Buffer; readonly etag: string }
 
-/** The number of cached texts for a plan; requests for made-up addresses evict no more than these. */
+/** The maximum number of cached texts for a plan, so that requests with invented parameters use little memory. */
 const keptMax = 16
 
 /**
- * Caches texts rendered from a plan, by a key. Rendering the reference takes milliseconds, and anyone may request it:
- * other requests of the gateway wait for it only once.
+ * Caches texts rendered from a plan, by a key. Rendering the reference takes milliseconds, in which other requests
+ * wait, and anyone may request it. With the cache they wait only once.
  */
 export class Shelf {
   readonly #ofPlan = new WeakMap<CompiledConfig, Map<string, Kept>>()

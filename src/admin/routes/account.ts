@@ -31,7 +31,7 @@ export const accountRoutes = [
       if (!right) throw refuse('invalid', 'password_current', {}, { param: 'current' })
       takeBack()
       const passwordHash = await door.hashes.run(() => parts.hashPassword(body.password))
-      // Another password may have been set meanwhile, which ended this session.
+      // A password that was set meanwhile has ended this session.
       if (!(await isSessionOpen(request))) throw fail('not_logged_in')
       await parts.storage.users.setPassword(user.name, passwordHash, user.name, session.hash)
       await revokeSessionKeys(parts, user.name, name => name !== sessionKeyName(session))

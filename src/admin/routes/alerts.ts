@@ -7,7 +7,7 @@ import { fail } from '../errors.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 
-/** Alerts for billing users; the others reveal the configuration of the gateway. */
+/** Alerts for billing users. All others reveal the configuration of the gateway. */
 const ofMoney: ReadonlySet<Alert['kind']> = new Set([
   'budget.threshold',
   'budget.exhausted',
@@ -23,7 +23,7 @@ async function alertsFor(request: AdminRequest) {
     events.webhooks.list(),
     books.open(),
   ])
-  // A receiver that was removed from the file gets no events, and fails no more.
+  // A receiver that was removed from the file gets no events, so it no longer fails.
   const receivers = parts.plan().webhooks
   const status = {
     now: parts.clock.now(),
@@ -74,7 +74,7 @@ export const alertRoutes = [
       const { alerts } = await alertsFor(request)
       if (!alerts.some(one => one.id === id)) throw fail('not_found')
       const by = sessionUserOf(request).user.name
-      // A mark of a later alert counts too, until it is removed.
+      // A mark of a later alert counts too, so all of them are removed.
       const marks = dealt ? [id] : dealtWith({ id }, (await watch.alerts()).dealt).map(({ alert }) => alert)
       for (const mark of marks) await watch.deal(mark, dealt, by)
       return alertsFor(request)

@@ -2,7 +2,7 @@ import { defineRoute } from '../api.ts'
 import { reason, rowId } from '../schemas.ts'
 import { sessionUserOf } from '../session-user.ts'
 
-/** Cached answers (`docs/answer-cache.md`). */
+/** The endpoints for cached answers (`docs/answer-cache.md`). */
 export const answerCacheRoutes = [
   defineRoute({
     method: 'POST',

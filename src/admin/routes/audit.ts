@@ -12,7 +12,7 @@ import { namesOfTrail } from '../trail-names.ts'
 const word = { type: 'string', minLength: 1, maxLength: 200 } as const
 type Fields = TrailRow['before']
 
-/** Fields of the trail by their names in the API, with money and times in the usual formats. */
+/** Fields of the audit log by their names in the API, with money and times in the usual formats. */
 const auditedFields: { readonly [field: string]: { readonly name: string; readonly member: AnyMember } } = {
   ...auditedMembers,
   keysMax: { name: 'keys_max', member: userMembers.keysMax },
@@ -26,7 +26,7 @@ function show(values: Fields): Fields {
   return Object.fromEntries(
     Object.entries(values).map(([field, value]) => {
       const known = Object.hasOwn(auditedFields, field) ? auditedFields[field] : undefined
-      // For an erased person the names of settings stay, without values.
+      // For an erased person, only the names of settings remain.
       if (known && value !== null) return [known.name, known.member.show(value as never)]
       return [known?.name ?? field, value]
     }),

@@ -7,7 +7,7 @@ import { refuse } from '../reasons.ts'
 import { toMoment } from '../to-moment.ts'
 
 const daysMax = 400
-/** Only the most expensive ones are shown. */
+/** The maximum number of savings; the largest are shown. */
 const shownMax = 20
 
 export const avoidableRoutes = [
@@ -49,7 +49,7 @@ type Found = Pick<RatedImages, 'model' | 'size' | 'currency'> &
     saved: number
   }
 
-/** Possible savings, the largest first, as computed by the plugins that made the charges. */
+/** Possible savings, the largest first. The plugins that made the charges compute them. */
 function savingsOf({ parts }: AdminRequest, rows: readonly RatedImages[]): readonly Found[] {
   const { models, plugins } = parts.plan()
   const { known } = plugins
@@ -57,7 +57,7 @@ function savingsOf({ parts }: AdminRequest, rows: readonly RatedImages[]): reado
   for (const { model, size, currency, rule, line, images } of rows) {
     const saving = chargerOf(known, { rule })?.avoidable?.(rule, line)
     if (!saving) continue
-    // The line of the price may not refer to the current file: rows that differ only in it are merged.
+    // The line of the price may be in an earlier file, so rows that differ only in it are merged.
     const { amount, at: _, ...what } = saving
     const { source } = line
     const origin = models.get(model)?.prices.get(saving.billed)?.origin

@@ -20,14 +20,14 @@ import { decimal } from '../../domain/shapes/schemas.ts'
 
 type Found = {
   readonly budgets: readonly BudgetStatus[]
-  /** The number of end users; `budgets` contains only as many of them as a list shows. */
+  /** The number of all end users; `budgets` contains only as many as a list shows. */
   readonly endUsers: number
 }
 
 /**
- * The states of all budgets, or of those that apply to one user: of their keys, their own, of their groups, and of
- * their end users.
- * @param called the name of an end user, to read only that one
+ * The states of all budgets, or of those that apply to one user: those of their keys, of the user, of their groups, and
+ * of their end users.
+ * @param called the name of the only end user to read
  */
 async function readBudgets(
   parts: AdminRequest['parts'],
@@ -152,7 +152,7 @@ export const budgetRoutes = [
   }),
 ]
 
-/** The spending of this month so far, less refunds, and the estimate for the whole month at that rate. */
+/** The spending of this month so far after refunds, and the estimate for the whole month at that rate. */
 async function sumMonth({ parts }: AdminRequest, owner: string | undefined, zone: string, now: number) {
   const month = spellOf('month', now, zone)
   const until = Math.ceil((now + 1) / quarterMs) * quarterMs

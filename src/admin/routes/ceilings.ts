@@ -8,7 +8,7 @@ import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
 import { ownerOf } from '../session-user.ts'
 
-/** Whether a setting is the user's own, or the group's because the user has none. */
+/** The source of a setting: the user, or the group if the user has none. */
 function setFor(own: number | null): 'user' | 'group' {
   return own === null ? 'group' : 'user'
 }

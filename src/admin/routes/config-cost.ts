@@ -9,11 +9,11 @@ import { moment } from '../schemas.ts'
 import { slowDown } from '../session/login-guard.ts'
 
 const textBytesMax = 1024 * 1024
-/** Each reads all charges of its time range. */
+/** The limit of simultaneous computations, each of which reads all charges of its time range. */
 const atOnce = 2
 const retryMs = 5_000
 
-/** One instance for each gateway, which limits how many are computed at once. */
+/** One instance for each gateway, which limits simultaneous computations. */
 export function configCostRoutes() {
   let open = 0
   return [
@@ -61,7 +61,7 @@ export function configCostRoutes() {
 
 type Terms = { readonly text?: string; readonly edits?: unknown }
 
-/** @throws Failure if neither of the two is given, or both */
+/** @throws Failure unless exactly one of the two is given */
 function termsOf({
   body: { text, edits },
 }: AdminRequest<unknown, Terms>): { readonly text: string } | { readonly edits: Edits } {
@@ -72,7 +72,7 @@ function termsOf({
 
 type CostPeriod = { readonly since?: string; readonly until?: string; readonly zone?: string }
 
-/** @throws Failure for an incomplete range, one that ends before it begins, and an invalid zone */
+/** @throws Failure for an incomplete range, an end before the start, or an invalid time zone */
 export function spanOf({ body, parts }: AdminRequest<unknown, CostPeriod>): {
   readonly since: number
   readonly until: number

@@ -12,11 +12,11 @@ import { slowDown } from '../session/login-guard.ts'
 import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
 import { sessionUserOf } from '../session-user.ts'
 
-/** Each reads the files again for each of its steps. */
+/** The limit of simultaneous requests, each of which reads the files again for every step. */
 const atOnce = 2
 const retryMs = 5_000
 
-/** One instance for each gateway, which limits how many are computed at once. */
+/** One instance for each gateway, which limits simultaneous requests. */
 export function configEditRoutes() {
   let open = 0
   /** @throws Failure slow_down */

@@ -10,11 +10,14 @@ import { slowDown } from '../session/login-guard.ts'
 import { spanOf } from './config-cost.ts'
 
 const id = { type: 'integer', minimum: 1 } as const
-/** A cost reads all charges of its time range, a difference all lines of two configurations. */
+/**
+ * The limit of simultaneous computations: a cost reads all charges of its time range, and a difference all lines of two
+ * configurations.
+ */
 const atOnce = 2
 const retryMs = 5_000
 
-/** One instance for each gateway, which limits how many are computed at once. */
+/** One instance for each gateway, which limits simultaneous computations. */
 export function configHistoryRoutes() {
   let open = 0
   const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {

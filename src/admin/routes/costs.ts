@@ -10,7 +10,7 @@ import { toMoment } from '../to-moment.ts'
 
 const label = { type: 'string', minLength: 1, maxLength: 256 } as const
 const hourMs = 3_600_000
-/** The maximum days of a query: bars of hours are many. */
+/** The maximum days of a query, by the length of bars, because a day has many bars of hours. */
 const daysMax = { hour: 14, day: 400, month: 3_700 }
 /** The maximum number of rows by name, the most expensive ones; the rest is one row. */
 const namedMax = 20
@@ -87,12 +87,14 @@ export const costRoutes = [
   }),
 ]
 
-/** Filters for parts that not every charge has. */
+/** Filters for labels, which not every charge has. */
 function labelWhere({ end_user: endUser, tag }: { readonly end_user?: string; readonly tag?: string }) {
   return { ...(endUser !== undefined && { end_user: endUser }), ...(tag !== undefined && { tag }) }
 }
 
-/** The start times of bars: hours follow the clock, however long a day is; the first month may begin on any day. */
+/**
+ * The start times of bars. Hours follow the clock, regardless of a day's length. The first month may begin on any day.
+ */
 function barsOf(zone: string, first: number, last: number, step: 'hour' | 'day' | 'month'): readonly number[] {
   const [since, until] = [beginningOf(zone, first), beginningOf(zone, last + dayMs)]
   if (step === 'hour') return Array.from({ length: Math.ceil((until - since) / hourMs) }, (_, i) => since + i * hourMs)
@@ -169,8 +171,8 @@ function asCsv(rows: readonly ReturnType<typeof showRow>[], bars: readonly numbe
 }
 
 /**
- * The names of rows, and of rows that had costs only in the previous range: the most expensive of these, up to the
- * maximum number of rows.
+ * The names of rows, and of rows with costs only in the previous range: the most expensive of these, up to the maximum
+ * number of rows.
  */
 async function namesWith(
   read: (question: Omit<CostQuery, 'where'>) => Promise<readonly CostRow[]>,
@@ -178,13 +180,13 @@ async function namesWith(
   past: Omit<CostQuery, 'apart' | 'where'>,
 ): Promise<readonly string[]> {
   const names = namesOf(rows)
-  // If there is a rest, costs of any name may be in it.
+  // If there is a rest, it may contain costs of any name.
   if (past.by === null || names.size >= namedMax || rows.some(({ what }) => what === null)) return [...names]
   const before = await read({ ...past, apart: namedMax })
   return [...names.union(namesOf(before))].slice(0, namedMax)
 }
 
-/** The names of the keys in rows, and the row names whose subject no longer exists. */
+/** The names of the keys in rows, and the row names without an existing subject. */
 async function namesOfRows(
   request: AdminRequest,
   by: CostSplit | null,

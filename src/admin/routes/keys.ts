@@ -24,7 +24,7 @@ const { name: label, ...settings } = settingSchemas
 /** The settings in a request. */
 type GivenSettings = Partial<Admits<{ readonly type: 'object'; readonly properties: typeof settingSchemas }>>
 
-/** @throws Failure invalid, with the name of the field */
+/** @throws Failure invalid with the name of the field */
 export function readSettings(settings: GivenSettings, request: AdminRequest): Partial<KeySettings> {
   const plan = request.parts.plan()
   const { group, models, ips } = settings
@@ -55,7 +55,7 @@ export function checkGroup(plan: CompiledConfig, group: string): void {
     throw refuse('invalid', 'group_unknown', { group, known: [...plan.groups.keys()].join(', ') }, { param: 'group' })
 }
 
-/** A key that the user may see; keys of other users are treated as missing. @throws Failure not_found */
+/** A key that the user may see; other users' keys count as missing. @throws Failure not_found */
 async function findKey(request: AdminRequest): Promise<Key> {
   const owner = ownerOf(request)
   const key = await request.parts.storage.keys.find(request.params['id'] ?? '')
@@ -63,7 +63,7 @@ async function findKey(request: AdminRequest): Promise<Key> {
   return key
 }
 
-/** The keys with a name, at most one. @throws Failure conflict, if several keys of the user have the name */
+/** The keys with a name, at most one. @throws Failure conflict if several keys of the user have this name */
 async function namedKeys(request: AdminRequest, user: string): Promise<readonly Key[]> {
   const name = request.params['name'] ?? ''
   const keys = await request.parts.storage.keys.named(user, name)
@@ -101,7 +101,7 @@ function isAdmin(request: AdminRequest): boolean {
   return may(sessionUserOf(request).user, 'admin')
 }
 
-/** @throws Failure out_of_bounds, if the user's bounds are lower */
+/** @throws Failure out_of_bounds if the user's bounds are lower */
 function allowed<T>(result: T | Refused): T {
   if (typeof result !== 'object' || result === null || !('refused' in result)) return result
   const { field, allowed, by, values } = result.refused
@@ -110,7 +110,7 @@ function allowed<T>(result: T | Refused): T {
 
 const revoked = () => refuse('conflict', 'revoked', {})
 
-/** The owner in a query of keys; undefined for all. @throws Failure for another user, as all lists do */
+/** The owner in a query of keys; undefined for all. @throws Failure for another user, as in all lists */
 function ownerOfQuery(request: AdminRequest, wanted: string | undefined): string | undefined {
   const owner = ownerOf(request)
   if (owner !== undefined && wanted !== undefined && wanted !== owner) throw fail('forbidden', {}, { param: 'user' })

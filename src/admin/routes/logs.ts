@@ -25,7 +25,7 @@ import { toMoment } from '../to-moment.ts'
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
-/** Steps of a histogram: it uses the shortest for which the range has no more than the maximum number of steps. */
+/** Steps of a histogram. It uses the shortest one with which the range does not exceed the maximum number of steps. */
 const stepLengths = [minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 6 * hourMs, dayMs, 7 * dayMs, 30 * dayMs]
 const stepsMax = 120
 
@@ -35,7 +35,7 @@ const filterOnly = { type: 'object', additionalProperties: false, properties: lo
 
 type Found = { readonly row: LogRow; readonly charge: Charge | null }
 
-/** A row that the user may see; rows of other users are treated as missing. @throws Failure not_found */
+/** A row that the user may see; other users' rows count as missing. @throws Failure not_found */
 async function findRow(request: AdminRequest): Promise<Found> {
   const user = ownerOf(request)
   const id = request.params['id'] ?? ''
@@ -44,7 +44,7 @@ async function findRow(request: AdminRequest): Promise<Found> {
   return found
 }
 
-/** A record with the explanation of its charge: the same one that the client and the command line get. */
+/** A record with the explanation of its charge, which is the same for the client and the command line. */
 async function showDetail(request: AdminRequest, { row, charge }: Found) {
   const { parts } = request
   const refunds = charge && charge.refunded > 0 ? await parts.storage.books.refundsOf(charge.id) : []
@@ -72,7 +72,7 @@ async function decide(
   const found = sessionUserOf(request)
   const { user } = found
   const person = 'token' in found ? found.token.by : user.name
-  // A billing user may not refund their own charges, nor may a token of theirs.
+  // Billing users may not refund their own charges, and neither may their tokens.
   if (!may(user, 'admin') && row.user === person) throw fail('own_charge')
   if (!(await change(row.id, user.name))) throw await whyNot(row.id)
   return showDetail(request, await findRow(request))
@@ -103,7 +103,7 @@ const list = defineRoute({
   },
 })
 
-/** The filter of counted rows: lookups count only if the filter names them. */
+/** The filter of counted rows: lookups count only if the filter includes them. */
 function countedOf(query: LogQuery, request: AdminRequest): LogMatch {
   const match = readLogMatch(query, request)
   return match.operation === undefined && match.id === undefined ? { ...match, lookups: false } : match
@@ -249,7 +249,7 @@ function moneyIn(name: keyof PartialRefund, amount: unknown): PartialRefund {
   return micros === undefined ? {} : { [name]: micros }
 }
 
-/** Why a charge, in its current state, was not refunded. */
+/** The reason why a charge, in its current state, was not refunded. */
 function refusedRefund(charge: Charge | undefined, { amount, refunded }: PartialRefund): Failure {
   if (charge?.state !== 'settled' || charge.amount <= charge.refunded) return refuse('conflict', 'refunded', {})
   const back = formatMoney(charge.refunded)
@@ -294,7 +294,7 @@ const resolve = defineRoute({
     ),
 })
 
-/** One instance for each gateway, which counts the clients that follow or export the log. */
+/** One instance for each gateway, which limits the clients that follow or export the log. */
 export function logRoutes() {
   return [list, histogram, totals, tailOf(new Tails()), exportBy(new Semaphore(exportsAtOnce)), one, refund, resolve]
 }

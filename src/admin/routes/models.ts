@@ -8,7 +8,7 @@ import { personOf, sessionUserOf } from '../session-user.ts'
 
 const perUnitDefault = 1
 
-/** A model as the console shows it; `per` is the quantity of a unit that its price is for. */
+/** A model in the form for the console; `per` is the quantity of a unit for its price. */
 function modelRecord(request: AdminRequest, model: Model) {
   const { parts } = request
   const plan = parts.plan()
@@ -41,7 +41,7 @@ function modelRecord(request: AdminRequest, model: Model) {
   }
 }
 
-/** Each name with a price, and wildcards, including those that serve no other names. */
+/** Every name with a price, and all wildcards, even those without names. */
 function listedModels({ models, wildcards = [] }: CompiledConfig): readonly Model[] {
   return [...models.values(), ...wildcards]
 }

@@ -8,19 +8,14 @@ import { toMoment } from '../to-moment.ts'
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-/**
- * The beginning of each range, and the length of the steps of its chart. A day begins at 0:00 UTC, like the days of
- * budgets.
- */
+/** The start of each range, and the steps of its chart. A day begins at 0:00 UTC, as days of budgets do. */
 const ranges = {
   today: (now: number) => ({ since: spellsAt(now, 'UTC').day, stepMs: hourMs }),
   '7d': (now: number) => ({ since: now - 7 * dayMs, stepMs: 6 * hourMs }),
   '30d': (now: number) => ({ since: now - 30 * dayMs, stepMs: dayMs }),
 }
 
-/**
- * Whether a model was ever requested, by any user: lists of models, which the console uses to test a key, do not count.
- */
+/** Whether any user ever requested a model. Lists of models do not count, because the console tests keys with them. */
 async function hasRequests(journal: Journal, user: string | undefined): Promise<boolean> {
   for (const kind of ['call', 'refusal'] as const) {
     const newest = await journal.list({ limit: 1, kind, ...(user !== undefined && { user }) })

@@ -52,7 +52,7 @@ const changeable = {
 
 type RequestedChange = Partial<Admits<{ readonly type: 'object'; readonly properties: typeof changeable }>>
 
-/** @throws Failure invalid, with the name of the field */
+/** @throws Failure invalid with the name of the field */
 function readChange(body: RequestedChange, request: AdminRequest, by: string): UserChange {
   const { keys_max, key_bounds, budget, budget_period, budget_resets_on, budget_soft: budgetSoft, ...same } = body
   const budgetPeriod = checkPeriod({ budget_period, budget_resets_on })
@@ -71,7 +71,7 @@ function readChange(body: RequestedChange, request: AdminRequest, by: string): U
 async function changeUser(request: AdminRequest, name: string, change: UserChange): Promise<User> {
   const { parts } = request
   const by = sessionUserOf(request).user.name
-  // One administrator always remains: no user can remove their own right to make this change.
+  // One administrator always remains, because users cannot remove their own administrator right.
   if (name === by && ((change.role ?? 'admin') !== 'admin' || change.status === 'disabled'))
     throw refuse('conflict', 'self', {})
   const user = await parts.storage.users.change(name, change, by, waysIn(parts.plan()))
@@ -247,7 +247,7 @@ export const peopleRoutes = [
       const { parts, body, params, door } = request
       const { user } = sessionUserOf(request)
       const name = params['name'] ?? ''
-      // Otherwise a session alone could set the password that other actions require.
+      // Otherwise a session without the password could set the password that other actions require.
       if (name === user.name) throw refuse('conflict', 'own_password', {})
       needRightsOver(request, (await parts.storage.users.find(name))?.role)
       checkPassword(body.password, name)

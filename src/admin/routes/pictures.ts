@@ -5,7 +5,7 @@ import { Semaphore } from '../semaphore.ts'
 import { sessionKeyName } from '../session/sessions.ts'
 import { personOf } from '../session-user.ts'
 
-/** The number of simultaneous fetches: each holds an image in memory. */
+/** The maximum number of simultaneous fetches, each of which needs memory for an image. */
 const fetchesAtOnce = { all: 6, each: 3 }
 
 /** Prevents scripts from running if a browser opens the response as a page. */

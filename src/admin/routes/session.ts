@@ -95,7 +95,7 @@ export const sessionRoutes = [
           takeBack()
           throw error
         })
-      // During the check another password may have been set, which ended every session of the old one.
+      // During the check, another password may have been set, which ended every session of the old one.
       const isStill = right && known !== undefined && (await parts.storage.users.passwordHash(body.name)) === known
       const user = isStill ? await parts.storage.users.find(body.name) : undefined
       if (!user || user.status !== 'active') {

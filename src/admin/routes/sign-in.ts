@@ -100,7 +100,7 @@ export const signInRoutes = [
       const issuer = issuerOf(request, params['issuer'] ?? '')
       const { errand, proof } = await finishLogin(request, issuer, body.query)
       const user = errand.user === null ? undefined : sessionUserOf(request).user
-      // Another user has signed in meanwhile, in the same browser.
+      // In the meantime another user has signed in in the same browser.
       if (user && user.name !== errand.user) throw fail('sign_in_stale')
       const vouched = await door.issuers.finish(issuer, proof, body.query, request.id)
       const arrived = { request, issuer, errand, ...vouched }

@@ -19,11 +19,11 @@ import { slowDown } from '../session/login-guard.ts'
 import { ownerOf } from '../session-user.ts'
 
 const word = { type: 'string', minLength: 1, maxLength: 200 } as const
-/** Each reads the whole ledger. */
+/** The limit of simultaneous statements, each of which reads the whole ledger. */
 const atOnce = 2
 const retryMs = 5_000
 
-/** One instance for each gateway, which limits how many are computed at once. */
+/** One instance for each gateway, which limits simultaneous statements. */
 export function statementRoutes() {
   let open = 0
   return [
@@ -70,13 +70,13 @@ export function statementRoutes() {
         if (!isZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
         const month = readMonth(wanted ?? formatIn(zone, request.parts.clock.now()).slice(0, 7), zone)
         if (!month) throw refuse('invalid', 'month', { month: wanted ?? '' }, { param: 'month' })
-        // Balances and sums by label do not exist for one end user or tag.
+        // There are no balances and no sums by label for one end user or tag.
         if (isOfLabel(labels) && (by !== undefined || of === 'balances'))
           throw refuse('invalid', 'statement_labels', {}, { param: by === undefined ? 'of' : 'by' })
         if (open >= atOnce) throw slowDown(retryMs)
         open++
-        // Frees the place before the response is sent, so that a client that fetches one statement after another is not
-        // refused.
+        // Releases the slot before the response is sent, so that a client that fetches one statement after another is
+        // not refused.
         const found = await Promise.resolve(request.parts.storage.books.statement({ ...month, ...labels })).finally(
           () => void open--,
         )

@@ -9,11 +9,11 @@ import { toMoment } from '../to-moment.ts'
 import { showLatency } from './latency.ts'
 
 const resolutionMs = 20
-/** The shown traffic: the last minutes, and a maximum number of models and operations. */
+/** The shown traffic: the last minutes, and at most this number of models and operations. */
 const trafficMs = 5 * 60_000
 const trafficRowsMax = 50
 
-/** Free bytes on the disk of an SQLite file; null for other storages. */
+/** Free bytes on the disk of an SQLite file; null for any other storage. */
 async function freeBytes(storage: string): Promise<number | null> {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(storage)?.[1]
   if (path === undefined || path === ':memory:') return null
@@ -21,7 +21,7 @@ async function freeBytes(storage: string): Promise<number | null> {
   return bavail * bsize
 }
 
-/** The sums include rows that are not shown. */
+/** The traffic for the response. Its sums include rows that are not shown. */
 export function showTraffic(
   { since, until }: { readonly since: number; readonly until: number },
   summary: Pick<Summary, 'requests' | 'errors' | 'p50Ms' | 'p95Ms'>,
@@ -126,7 +126,7 @@ export function systemRoutes() {
   ]
 }
 
-/** `sqlite`, `postgres`, `memory`, `redis`: the address itself may contain a password. */
+/** The kind of a storage (`sqlite`, `postgres`, `memory`, `redis`). Its address may contain a password. */
 function kindOf(url: string): string {
   return (/^[a-z]+/.exec(url)?.[0] ?? '').replace(/^postgresql$/, 'postgres').replace(/^rediss$/, 'redis')
 }

@@ -13,7 +13,7 @@ import { fail } from '../errors.ts'
 import { reason } from '../schemas.ts'
 import { sessionUserOf } from '../session-user.ts'
 
-/** An upstream as the console shows it, with its keys if it has several. */
+/** An upstream in the form for the console, with its keys if it has several. */
 function upstreamRecord({ parts }: AdminRequest, upstream: Upstream) {
   const { name, url, keys } = upstream
   const simulated = new Set(parts.facts.simulated())

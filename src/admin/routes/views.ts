@@ -9,7 +9,7 @@ import { sessionUserOf } from '../session-user.ts'
 
 const name = { ...label, minLength: 1, maxLength: viewNameMax } as const
 
-/** The id by which a view is deleted. */
+/** The id for deleting a view. */
 function idOf({ page, name }: SavedView): string {
   return `view_${createHash('sha256').update(`${page}\n${name}`).digest('hex').slice(0, 16)}`
 }

@@ -1,6 +1,6 @@
 import { refuse } from '../reasons.ts'
 
-/** Common passwords that are long enough, in lower case. */
+/** Common passwords of sufficient length, in lower case. */
 const common = new Set([
   'password1234',
   'password12345',
@@ -24,7 +24,7 @@ const common = new Set([
   'tollgate1234',
 ])
 
-/** Refuses a password that is easy to guess. The schema checks its length. @throws Failure invalid */
+/** Rejects a password that is easy to guess. The schema checks its length. @throws Failure invalid */
 export function checkPassword(password: string, name: string, field = 'password'): void {
   const plain = password.toLowerCase()
   const few = new Set(plain).size < 4

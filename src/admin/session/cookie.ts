@@ -1,13 +1,13 @@
 type Scheme = 'http' | 'https'
 
-// Browsers accept a cookie named `__Host-…` only over TLS, and only from this host: no other host can set one.
+// Browsers accept a cookie named `__Host-…` only over TLS and only from this host, so that no other host can set one.
 const secure = '__Host-'
 /** The cookies of a session, of a user during a sign-in at an issuer, and of the issuer of a signed-in user. */
 const names = { session: 'tollgate', login: 'tollgate-trip', issuer: 'tollgate-issuer' } as const
 
 type CookieName = keyof typeof names
 
-/** The token of a request; over TLS only the cookie that was set over TLS counts. */
+/** The token of a request. Over TLS, only a cookie that was set over TLS counts. */
 export function readCookie(
   header: string | undefined,
   scheme: Scheme,

@@ -24,8 +24,8 @@ export function describeSession({ parts, scheme, host }: AdminRequest, user: Use
 }
 
 /**
- * Signs a person in with a new session, whatever the browser had before. `issuer` verified the person; absent if the
- * person used a password.
+ * Signs a person in with a new session, whether or not the browser has another one. `issuer` is the one that verified
+ * the person; absent after a sign-in with a password.
  * @returns the session for the response, and its `Set-Cookie`
  */
 export async function enter(request: AdminRequest, name: string, issuer?: string) {

@@ -4,13 +4,11 @@ const runningMax = 2
 const waitingMax = 20
 const retryMs = 1_000
 
-/**
- * Hashes passwords two at a time: each takes 19 MiB and a processor for some 25 ms, which requests in flight need too.
- */
+/** Hashes two passwords at a time: each takes 19 MiB, and about 25 ms of a processor that running requests need too. */
 export class HashQueue {
   #running = 0
   readonly #waiting: (() => void)[] = []
-  /** The maximum that ever ran at once. */
+  /** The maximum number that ever ran at once. */
   peak = 0
 
   /** @throws Failure slow_down if too many wait */

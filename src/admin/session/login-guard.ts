@@ -5,16 +5,16 @@ const windowMs = 60_000
 const attemptsMax = 20
 const firstDelayMs = 1_000
 const longestDelayMs = 60_000
-/** After this time without a failure an account is treated as if there had been none. */
+/** After this time without a failure, all failures of an account are forgotten. */
 const forgetMs = 15 * 60_000
-/** The number of accounts and addresses in memory. */
+/** The maximum number of accounts and addresses in memory. */
 const rememberedMax = 10_000
 
 type Strikes = { count: number; until: number }
 
 /**
  * Slows down guesses of passwords: each failure doubles the wait of an account from an address, and of an address in
- * total. An attempt counts as failed from its beginning, so that many simultaneous attempts are no way around.
+ * total. An attempt counts as failed from its start, so that simultaneous attempts cannot bypass this.
  */
 export class LoginGuard {
   readonly #clock: Times
@@ -27,7 +27,7 @@ export class LoginGuard {
     this.#networkOf = networkOf
   }
 
-  /** Checks without counting an attempt. @throws Failure slow_down, if an attempt would be refused now */
+  /** Checks without counting an attempt. @throws Failure slow_down if an attempt would be refused now */
   refuseWaiting(account: string, address: string): void {
     const { full, strikes, now } = this.#look(account, this.#networkOf(address))
     refuseWait(full, strikes, now)
@@ -43,7 +43,7 @@ export class LoginGuard {
     return { now, recent, key, strikes, full }
   }
 
-  /** @returns a function that takes the attempt back, if it succeeded or was none. @throws Failure slow_down */
+  /** @returns a function that cancels the attempt, for one that succeeded or was none. @throws Failure slow_down */
   begin(account: string, address: string): () => void {
     const remote = this.#networkOf(address)
     const { now, recent, key, strikes, full } = this.#look(account, remote)
@@ -62,7 +62,7 @@ export class LoginGuard {
     }
   }
 
-  /** Ends the account's own delay too, because its password was right. */
+  /** Also ends the account's own delay, because its password was right. */
   forgive(account: string, address: string): void {
     this.#strikes.delete(`${account}\n${this.#networkOf(address)}`)
   }

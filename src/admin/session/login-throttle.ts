@@ -4,11 +4,11 @@ import { Issuers } from '../sign-in/issuers.ts'
 import { LoginGuard } from './login-guard.ts'
 import { Pace } from './pace.ts'
 
-/** The limits of password checks and other sign-ins of one gateway. */
+/** The limits of a gateway for password checks and other sign-ins. */
 export type LoginThrottle = {
   readonly guard: LoginGuard
   readonly hashes: HashQueue
-  /** The hash of a password of no user. */
+  /** The hash of a password that no user has. */
   readonly decoy: () => Promise<string>
   readonly issuers: Issuers
   /** For sign-ins at an issuer. */

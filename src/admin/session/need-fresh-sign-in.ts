@@ -2,17 +2,17 @@ import type { AdminRequest } from '../api.ts'
 import { fail } from '../errors.ts'
 import { sessionUserOf } from '../session-user.ts'
 
-/** A user who has signed in within this time need not enter a password again. */
+/** The time after a sign-in in which a user need not enter the password again. */
 const freshMs = 600_000
 
 /**
- * Requires the password, or a session no older than 10 minutes, for irreversible actions: a session that was left open,
- * or stolen, is not enough. @throws Failure sign_in_again, slow_down
+ * Requires the password, or a session of at most 10 minutes, for irreversible actions, so that an unattended or stolen
+ * session is not enough. @throws Failure sign_in_again, slow_down
  */
 export async function needFreshSignIn(request: AdminRequest, guess: string | undefined): Promise<void> {
   const { parts, door, remote } = request
   const found = sessionUserOf(request)
-  // A program sends its token with every request: there is no session that could be left open.
+  // Programs send their token with every request, so there is no unattended session.
   if ('token' in found) return
   const { user, session } = found
   if (guess === undefined) {

@@ -1,6 +1,6 @@
 import type { AdminRequest } from '../api.ts'
 
-/** Counts a refused sign-in for the audit log. If the storage does not answer, sign-ins still work. */
+/** Counts a refused sign-in for the audit log. Sign-ins work even if the storage does not answer. */
 export async function noteRefused({ parts, remote, id }: AdminRequest, name: string, way: string): Promise<void> {
   try {
     await parts.storage.watch.refused({ name, remote: parts.networkOf(remote), way })

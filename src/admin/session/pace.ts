@@ -2,10 +2,10 @@ import type { Times } from '../../util/index.ts'
 import { slowDown } from './login-guard.ts'
 
 const windowMs = 60_000
-/** The number of networks in memory. */
+/** The maximum number of networks in memory. */
 const rememberedMax = 10_000
 
-/** Limits requests of one network in any minute, for actions that cost others a little. */
+/** Limits the requests of a network per minute, for actions that cause small costs for others. */
 export class Pace {
   readonly #clock: Times
   readonly #networkOf: (address: string) => string

@@ -6,13 +6,13 @@ import { refuse } from '../reasons.ts'
 
 type Headers = { readonly [name: string]: string | string[] | undefined }
 
-/** The syntax of a host and port; any other `Host` is an attack. */
+/** The valid syntax of a host and port. Any other `Host` is an attack. */
 const hostText = /^(?:[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /**
- * The host and port that a browser shows. A trusted proxy that sends another `Host` reports the original one in
- * `X-Forwarded-Host`; if it omits the port, that of `server.public_url` applies.
- * @throws Failure invalid if it is not one host and port
+ * The host and port in the browser's address. A trusted proxy that changes `Host` sends the original one in
+ * `X-Forwarded-Host`; if it omits the port, the port of `server.public_url` applies.
+ * @throws Failure invalid unless it is one host and port
  */
 export function readHost(
   { headersDistinct, socket }: Pick<IncomingMessage, 'headersDistinct' | 'socket'>,
@@ -25,7 +25,7 @@ export function readHost(
   if (!isTrusted(socket.remoteAddress ?? '', trustedProxies)) return sent.host
   const last = forwarded?.at(-1)?.split(',').at(-1)?.trim()
   const forwardedHost = last === undefined || last === '' ? sent : parseHost(last, scheme)
-  // Of two hosts that differ only in the port, the one with a port.
+  // If two hosts differ only in the port, uses the one with a port.
   const shown = forwardedHost.port === '' && forwardedHost.hostname === sent.hostname ? sent : forwardedHost
   const known = publicUrl === undefined ? undefined : new URL(publicUrl)
   return shown.port === '' && known?.hostname === shown.hostname ? known.host : shown.host
@@ -39,8 +39,7 @@ function parseHost(host: string | undefined, scheme: 'http' | 'https'): URL {
 }
 
 /**
- * Whether TLS ends here, or at a proxy in front. A client that lies about it only gets a cookie that its browser
- * refuses.
+ * Whether TLS ends here, or at a proxy. A client that sends a false header only gets a cookie that its browser rejects.
  */
 export function readScheme(headers: Headers, encrypted: boolean): 'http' | 'https' {
   const forwarded = headers['x-forwarded-proto']
@@ -49,8 +48,8 @@ export function readScheme(headers: Headers, encrypted: boolean): 'http' | 'http
 }
 
 /**
- * Accepts changes only from the console's own pages. A page elsewhere cannot send JSON or this header without a
- * preflight, which gets no answer; and browsers send the origin of a request.
+ * Accepts changes only from the console's own pages. Pages of other sites cannot send JSON or this header without a
+ * preflight, which is not answered; and browsers send the origin of a request.
  * @throws Failure cross_site
  */
 export function requireSameSite(headers: Headers, host: string, hasBody: boolean): void {

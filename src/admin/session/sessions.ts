@@ -7,12 +7,12 @@ import type { AdminParts } from '../parts.ts'
 
 const idleMs = 30 * 60_000
 const sessionMs = 12 * 3_600_000
-/** The minimum time between writes of a session's last use: reading a page is not a write. */
+/** The minimum time between writes of a session's last use, so that most reads of pages do not write. */
 const touchMs = 30_000
 const agentCharsMax = 200
 const tokenText = /^[\w-]{43}$/
 
-/** The stored form of a token: a reader of the storage cannot take over a session. */
+/** The stored form of a token, which is useless to a reader of the storage. */
 export function hashToken(token: string): string {
   return hash('sha256', token, 'hex')
 }
@@ -26,7 +26,7 @@ export function sessionId(session: Session): string {
   return session.hash.slice(0, 16)
 }
 
-/** Begins a session. @returns its token, which only the browser stores. */
+/** Begins a session. @returns its token, which only the browser stores */
 export async function beginSession(request: AdminRequest, user: string): Promise<string> {
   const { storage, clock, random } = request.parts
   const token = newToken(random)
@@ -45,8 +45,8 @@ export async function beginSession(request: AdminRequest, user: string): Promise
 }
 
 /**
- * The user of a token; undefined if its session has ended or was idle for too long, or its user is disabled. Automatic
- * requests of a page (`isPoll`) do not count as use: a person who has left is signed out.
+ * The user of a token; undefined if its session has ended or was idle for too long, or if the user is disabled.
+ * Automatic requests of a page (`isPoll`) do not count as use, so that an absent person is signed out.
  */
 export async function findSessionUser(
   parts: AdminParts,
@@ -63,7 +63,7 @@ export async function findSessionUser(
     await endSession(parts, session)
     return undefined
   }
-  // If a clock was ahead, the recorded use would prevent the session from being idle.
+  // If a clock was ahead, the recorded use is in the future, and would keep the session from being idle.
   if (!isPoll && (idle >= touchMs || idle < -aheadMs)) await storage.sessions.touch(session.hash)
   return found
 }
@@ -79,7 +79,7 @@ export function sessionKeyName(session: Session): string {
   return `console ${sessionId(session)}`
 }
 
-/** The newest keys of a user include all that can be in use: a session's key is valid for an hour. */
+/** The newest keys of a user include all that can be active, because a session's key is valid for an hour. */
 const keysLooked = 500
 
 export async function revokeSessionKeys(
@@ -92,9 +92,7 @@ export async function revokeSessionKeys(
     if (kind === 'session' && status === 'active' && which(name)) await storage.keys.revoke(id, user)
 }
 
-/**
- * For responses that take long: whether the user is still signed in with the same role, or the token is still valid.
- */
+/** For long responses: whether the user is still signed in with the same role, or the token is still valid. */
 export async function isSessionOpen({ parts, sessionUser }: AdminRequest): Promise<boolean> {
   if (sessionUser && 'token' in sessionUser) {
     const { id } = sessionUser.token
@@ -107,7 +105,7 @@ export async function isSessionOpen({ parts, sessionUser }: AdminRequest): Promi
 
 const keyMs = 3_600_000
 
-/** Creates a key that ends with the session; the previous key of the session ends now. */
+/** Creates a key that ends with the session. The session's previous key ends now. */
 export async function newSessionKey(parts: AdminParts, by: SessionUser) {
   const { storage, clock } = parts
   const { session } = by
@@ -117,7 +115,7 @@ export async function newSessionKey(parts: AdminParts, by: SessionUser) {
   const { secret, hash, hint } = parts.newSecret()
   const expires = Math.min(clock.now() + keyMs, expiresAt)
   const key = { name, user, group: null, kind: 'session', hash, hint, expiresAt: expires } as const
-  // The bounds of a user's keys apply to this key too.
+  // The bounds for the user's keys also apply to this one.
   const made = await (by.user.role === 'admin' ? storage.keys.create(key, user) : storage.keys.createOwn(key, user))
   if ('refused' in made) throw fail('forbidden')
   return { id: made.id, key: secret, expires: toMoment(expires) }

@@ -6,7 +6,7 @@ import type { AdminParts } from '../parts.ts'
 import { scopeOf } from '../scopes.ts'
 import type { LoginGuard } from './login-guard.ts'
 
-/** The minimum time between writes of a token's last use: reading is not a write. */
+/** The minimum time between writes of a token's last use, so that most reads do not write. */
 const touchMs = 60_000
 const challenge = { headers: { 'www-authenticate': 'Bearer realm="tollgate"' } } as const
 
@@ -19,7 +19,7 @@ export function readBearer(authorization: string | undefined): string | undefine
 }
 
 /**
- * The admin token of a request, which acts under its own name. Wrong tokens are slowed down like wrong passwords.
+ * The admin token of a request, which acts under its own name. Wrong tokens are slowed down as wrong passwords are.
  * @throws Failure token_invalid, token_address, token_scope, token_barred, slow_down
  */
 export async function findTokenUser(
@@ -44,7 +44,7 @@ export async function findTokenUser(
   return { user: userOfToken(token), token }
 }
 
-/** A user with only the token's role: no keys, no requests, no password. */
+/** A user with only the token's role: without keys, requests or a password. */
 function userOfToken(token: AdminToken): User {
   return {
     name: actorOfToken(token),
@@ -63,8 +63,8 @@ function userOfToken(token: AdminToken): User {
 }
 
 /**
- * A token without all scopes could get the others through a user that it creates or takes over, so it manages only
- * users of the role `user`. @throws Failure token_roles
+ * A token without all scopes could get the others through a user that it creates or takes over. So it may only manage
+ * users with the role `user`. @throws Failure token_roles
  */
 export function needRightsOver({ sessionUser }: AdminRequest, ...roles: readonly (Role | undefined)[]): void {
   if (!sessionUser || !('token' in sessionUser)) return

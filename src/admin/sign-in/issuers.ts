@@ -5,13 +5,13 @@ import { systemClock, type Times } from '../../util/index.ts'
 import { fail } from '../errors.ts'
 import { type Claims, verifiedEmail } from './claims.ts'
 
-/** The time limit for each response of an issuer. */
+/** The timeout for each response of an issuer. */
 const answerS = 10
-/** How long an issuer's metadata is cached. */
+/** The time for which an issuer's metadata is cached. */
 const knownMs = 3_600_000
 const reasonCharsMax = 300
 
-/** The values that bind the two steps of a sign-in at an issuer. */
+/** The values that connect the two steps of a sign-in at an issuer. */
 export type Proof = {
   /** The redirect URI: the issuer accepts no other. */
   readonly redirect: string
@@ -25,7 +25,7 @@ export type Vouched = { readonly identity: Identity; readonly claims: Claims }
 
 type Known = { readonly issuer: Issuer; readonly at: number; readonly metadata: Promise<Oidc.Configuration> }
 
-/** Calls issuers; their metadata and keys are cached for a while. */
+/** Sends requests to issuers, and caches their metadata and keys. */
 export class Issuers {
   readonly #clock: Times
   readonly #log: Log
@@ -52,8 +52,8 @@ export class Issuers {
   }
 
   /**
-   * Verifies the response that a browser brings from the issuer: checks state, issuer, signature, audience, nonce and
-   * time. `query` is the part after the `?`.
+   * Verifies the issuer's response from the browser: state, issuer, signature, audience, nonce and time. `query` is the
+   * part after the `?`.
    * @throws Failure issuer_unavailable, sign_in_denied, sign_in_failed
    */
   async finish(
@@ -64,7 +64,7 @@ export class Issuers {
   ): Promise<Vouched> {
     const oidc = await load()
     const known = await this.#discover(oidc, issuer, request)
-    // Uses the gateway's clock instead of the process's; it may have been corrected since the last request.
+    // Uses the gateway's clock instead of the process's. It may have been corrected since the last request.
     const configuration = configure(oidc, issuer, known.serverMetadata(), this.#clock)
     const keys = oidc.getJwksCache(known)
     if (keys) oidc.setJwksCache(configuration, keys)
@@ -78,7 +78,8 @@ export class Issuers {
       const claims = await complete(oidc, configuration, issuer, tokens.access_token, idToken)
       const used = oidc.getJwksCache(configuration)
       if (used) oidc.setJwksCache(known, used)
-      // Uses the address in the configuration, like `waysIn`: a vendor may answer one address under another name.
+      // Uses the address in the configuration, as `waysIn` does, because a vendor may answer at one address under
+      // another name.
       return { identity: { issuer: issuerId(issuer.url), subject: idToken.sub }, claims }
     } catch (error) {
       throw this.#explain(oidc, error, issuer, request)
@@ -86,9 +87,9 @@ export class Issuers {
   }
 
   /**
-   * The address at which the session at the issuer ends; it sends the browser back to `redirect`, if that is registered
-   * with it.
-   * @returns undefined if the issuer has no such address, or does not answer: then its session continues
+   * The address that ends the session at the issuer. The issuer then sends the browser to `redirect`, if that is
+   * registered there.
+   * @returns undefined if the issuer has no such address, or does not answer; its session then continues
    */
   async signOut(
     issuer: Issuer,
@@ -116,7 +117,7 @@ export class Issuers {
     try {
       return await metadata
     } catch (error) {
-      // The next sign-in requests it again.
+      // The next sign-in requests the metadata again.
       if (this.#known.get(issuer.name) === known) this.#known.delete(issuer.name)
       this.#log.warn(
         { request, issuer: issuer.name, reason: reasonOf(error) },
@@ -134,7 +135,7 @@ export class Issuers {
   }
 }
 
-/** Loaded on the first sign-in: most gateways have none. */
+/** Loaded on the first sign-in, because most gateways have no issuer. */
 async function load(): Promise<typeof Oidc> {
   return import('openid-client')
 }
@@ -165,7 +166,7 @@ function authOf(oidc: typeof Oidc, { clientSecret, clientAuth }: Issuer): Oidc.C
   return clientAuth === 'post' ? oidc.ClientSecretPost(clientSecret) : oidc.ClientSecretBasic(clientSecret)
 }
 
-/** Some tokens contain only a name: requests the missing claims from the issuer. */
+/** Some tokens contain only a name, so this requests the missing claims from the issuer. */
 async function complete(
   oidc: typeof Oidc,
   configuration: Oidc.Configuration,
@@ -178,12 +179,12 @@ async function complete(
   const isEnough = verifiedEmail(claims) !== undefined && ((!roles && !groups) || Object.hasOwn(claims, root))
   if (isEnough || configuration.serverMetadata().userinfo_endpoint === undefined) return claims
   const more: Claims = await oidc.fetchUserInfo(configuration, accessToken, idToken.sub)
-  // The e-mail and its verification must come from the same source.
+  // The e-mail address and its verification must have the same source.
   const mail = verifiedEmail(claims) === undefined ? more : claims
   return { ...more, ...claims, email: mail['email'], email_verified: mail['email_verified'] }
 }
 
-/** Whether the issuer could not be reached, as opposed to an invalid response of the issuer or the browser. */
+/** Whether the issuer was unreachable, as opposed to an invalid response of the issuer or the browser. */
 function isOutage(oidc: typeof Oidc, error: unknown): boolean {
   if (error instanceof TypeError) return error.message === 'fetch failed'
   if (!(error instanceof oidc.ClientError)) return false

@@ -23,12 +23,12 @@ type StoredState = LoginState & {
   readonly verifier: string
 }
 
-/** The redirect URI of an issuer: each has its own, so that no response is taken for another's. */
+/** The redirect URI of an issuer. Each issuer has its own, so that its responses are not confused with another's. */
 function redirectOf({ name }: Issuer, publicUrl: string): string {
   return `${publicUrl}/console/sign-in/${name}`
 }
 
-/** @throws Failure sign_in_elsewhere: the browser would return to another host, without its cookie */
+/** @throws Failure sign_in_elsewhere, because the browser would return to another host, without its cookie */
 function publicUrlOf({ parts, scheme, host }: AdminRequest): string {
   const { publicUrl } = parts.plan().server
   if (publicUrl === undefined) throw fail('not_found')
@@ -52,8 +52,8 @@ export async function beginLogin(request: AdminRequest, issuer: Issuer, errand: 
 }
 
 /**
- * The stored state of a browser that comes back, once: a client without the browser's token and the issuer's state
- * finds nothing, and changes nothing. @throws Failure sign_in_stale
+ * The stored state of a returning browser, once. Without the browser's token and the issuer's state, this finds and
+ * changes nothing. @throws Failure sign_in_stale
  */
 export async function finishLogin(
   request: AdminRequest,
@@ -68,7 +68,7 @@ export async function finishLogin(
   const kept = await parts.storage.signIn.takeLogin(loginHash(token, state))
   if (kept === undefined) throw fail('sign_in_stale')
   const { issuer: url, clientId, nonce, verifier, ...errand } = JSON.parse(kept) as StoredState
-  // The state is for another issuer, or the issuer's configuration has changed.
+  // The state is for another issuer, or the configuration of the issuer has changed.
   if (url !== issuerId(issuer.url) || clientId !== issuer.clientId) throw fail('sign_in_stale')
   return { errand, proof: { redirect: redirectOf(issuer, publicUrl), state, nonce, verifier } }
 }

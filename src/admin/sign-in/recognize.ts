@@ -10,8 +10,8 @@ import type { LoginState } from './login-state.ts'
 type Arrived = Vouched & { readonly request: AdminRequest; readonly issuer: Issuer; readonly errand: LoginState }
 
 /**
- * The user that an issuer has verified: one with a link to the identity, one who gets it now, or a new one, with the
- * role and group from the claims.
+ * The user whom an issuer has verified: a user with a link to the identity, a user who gets the link now, or a new
+ * user, with the role and group from the claims.
  * @throws Failure no_account, no_role, account_disabled, identity_taken, invitation_unknown, conflict
  */
 export async function recognize(arrived: Arrived): Promise<string> {
@@ -21,7 +21,7 @@ export async function recognize(arrived: Arrived): Promise<string> {
   const role = roleOf(claims, issuer)
   const isRefused = !isDomainAllowed(verifiedEmail(claims), issuer) || (issuer.roles && role === undefined)
   if (isRefused) {
-    // Earlier sessions have a role that the user no longer has.
+    // Earlier sessions have a role that the user has lost.
     if (known) await storage.signIn.endSessions(known.name)
     throw await turnAway(request, issuer, 'no_role', known?.name)
   }
@@ -38,7 +38,7 @@ export async function recognize(arrived: Arrived): Promise<string> {
   return user.name
 }
 
-/** Links the identity of an issuer to a user who is signed in. @throws Failure no_role, identity_taken */
+/** Links the identity at an issuer to a user who is signed in. @throws Failure no_role, identity_taken */
 export async function tie({ request, issuer, claims, identity }: Arrived, user: string): Promise<void> {
   if (!isDomainAllowed(verifiedEmail(claims), issuer)) throw fail('no_role', { label: issuer.label })
   if (issuer.roles && roleOf(claims, issuer) === undefined) throw fail('no_role', { label: issuer.label })
@@ -46,14 +46,15 @@ export async function tie({ request, issuer, claims, identity }: Arrived, user: 
   if (linked !== 'linked') throw fail('identity_taken', { label: issuer.label })
 }
 
-/** The actor of a change that claims cause. */
+/** The author of a change that follows from claims. */
 function actorOf({ name }: Issuer): string {
   return `issuer ${name}`
 }
 
 /**
- * A user whose name is the verified e-mail, if the operator trusts the issuer with that. An e-mail may be given to
- * another person one day: a person who has signed in at this issuer before is identified by the subject alone.
+ * A user whose name is the verified e-mail address, if the operator trusts the issuer with that. An e-mail address may
+ * be assigned to another person later, so a person who has signed in at this issuer before is only identified by the
+ * subject.
  */
 async function findByEmail({ request, issuer, claims, identity }: Arrived): Promise<User | undefined> {
   const email = issuer.matchesEmail ? verifiedEmail(claims) : undefined
@@ -66,7 +67,7 @@ async function findByEmail({ request, issuer, claims, identity }: Arrived): Prom
   return user
 }
 
-/** Creates a user with an invitation, or if new users are allowed. */
+/** Creates a user from an invitation, or if new users are allowed. */
 async function admit(
   { request, issuer, claims, identity, errand }: Arrived,
   byClaims: Role | undefined,
@@ -76,7 +77,7 @@ async function admit(
   const invitation = hash === null ? undefined : await signIn.invitation(hash)
   if (hash !== null && !invitation) throw fail('invitation_unknown')
   if (!invitation && !issuer.allowsSignUp) throw await turnAway(request, issuer, 'no_account')
-  // Only invited users choose their names; the issuer sets the others.
+  // Only invited users choose their names; the issuer sets all others.
   const name = (invitation && (invitation.name ?? errand.name)) ?? nameOf(claims)
   if (name === undefined) throw await turnAway(request, issuer, 'no_account')
   const role = byClaims ?? invitation?.role ?? issuer.defaultRole
@@ -105,7 +106,7 @@ async function admitAs(
   if (admitted === 'taken') throw fail('identity_taken', { label })
 }
 
-/** The group of an invitation may have been removed from the configuration. @throws Failure conflict */
+/** The configuration may no longer have the group of an invitation. @throws Failure conflict */
 export function needGroup({ parts }: AdminRequest, group: string): void {
   if (!parts.plan().groups.has(group)) throw refuse('conflict', 'group_gone', { group })
 }

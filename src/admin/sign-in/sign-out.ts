@@ -3,14 +3,12 @@ import type { AdminRequest } from '../api.ts'
 import { readCookie, writeCookie } from '../session/cookie.ts'
 import type { Claims } from './claims.ts'
 
-// Only the browser stores the issuer of a session, in a cookie that pages cannot read. It determines where signing out
-// leads: a person who changes it is only sent to another issuer of the configuration.
+// Only the browser stores the issuer of a session, in a cookie that pages cannot read. It determines the address after
+// signing out. A person who changes it is only sent to another issuer of the configuration.
 
 const hintCharsMax = 200
 
-/**
- * The cookie with the issuer of the session, or one that removes that of an earlier session; none if neither is needed.
- */
+/** The cookie with the issuer of the session, or one that removes an earlier one; empty if neither is needed. */
 export function cookieOfIssuer(request: AdminRequest, issuer?: Issuer, claims: Claims = {}): readonly string[] {
   if (issuer?.signOut === 'issuer') {
     const hint = Buffer.from(hintOf(claims)).toString('base64url')
@@ -20,9 +18,9 @@ export function cookieOfIssuer(request: AdminRequest, issuer?: Issuer, claims: C
 }
 
 /**
- * The address at which a person who has signed out here also signs out at the issuer. @returns undefined for a session
- * with a password, if the configuration turns this off, and if the issuer has no such address or does not answer: the
- * session here has ended anyway.
+ * The address that also ends the session at the issuer, for a person who has signed out here. @returns undefined for a
+ * session with a password, if the configuration turns this off, and if the issuer has no such address or does not
+ * answer: the session here has ended in any case.
  */
 export async function signOutAt(request: AdminRequest): Promise<string | undefined> {
   const { signIn, server } = request.parts.plan()
@@ -37,7 +35,7 @@ function readIssuer({ headers, scheme }: AdminRequest): string | undefined {
   return readCookie(headers['cookie'] as string | undefined, scheme, 'issuer')
 }
 
-/** Identifies the user at the issuer, so that it does not ask for the account. */
+/** Identifies the user at the issuer, so that it does not show a choice of accounts. */
 function hintOf(claims: Claims): string {
   const names = [claims['login_hint'], claims['preferred_username'], claims['email']]
   return names.find((name): name is string => typeof name === 'string' && name.length <= hintCharsMax) ?? ''

@@ -45,7 +45,7 @@ function withModelLists(root: MapTree, source: Source, report: Report): MapTree 
   if (!first) return root
   const none: MapTree = { kind: 'map', span: first.keySpan, entries: [], unknown: false }
   const known = models?.value.kind === 'map' ? models.value : none
-  // One by one, so that a name in two lists is also reported.
+  // Added one by one, so that a name in two lists is reported too.
   const value = listed.reduce(
     (whole, entry) => mergeMaps(whole, { ...none, entries: [entry] }, ['models'], source, report),
     known,
@@ -61,7 +61,9 @@ function withPrices(model: MapTree, value: Tree): MapTree {
   return { ...model, entries: [...model.entries, { key, keySpan: value.span, value }] }
 }
 
-/** For a model whose price has a finding, or would be in a faulty part: no further findings. */
+/**
+ * The model with an unknown price, so that a price that has a finding, or is in a part with findings, causes no more.
+ */
 export function withUnknownPrice(model: MapTree): MapTree {
   const { span } = model
   const value: Tree = { kind: 'scalar', span, value: 'free', plain: true, secret: false, filled: false, unknown: true }

@@ -17,7 +17,7 @@ export type Included = {
   readonly sheets: readonly SettingsSheet[]
   /** Every file exists, and is valid YAML. */
   readonly whole: boolean
-  /** Files that could not be parsed, so that nothing of them may be shown. */
+  /** Files that could not be parsed, so that no part of them may be shown. */
   readonly hidden: readonly Span[]
 }
 
@@ -71,7 +71,7 @@ export async function findNamed(
   key: string,
   { source, parts, report }: Pick<Work, 'source' | 'parts' | 'report'>,
 ): Promise<Named | undefined> {
-  // The schema reports values that are no text.
+  // The schema reports values that are not texts.
   if (element.kind !== 'scalar' || typeof element.value !== 'string' || element.unknown) return undefined
   const { value: name, span } = element
   const about = { path: [key], span }
@@ -96,7 +96,7 @@ export async function findNamed(
   return { element, paths, isPattern: true }
 }
 
-/** The name of a file in findings: its path relative to the main file's folder, as that was given. */
+/** The name of a file in findings: its path relative to the main file's folder, in the form in which that was given. */
 export function nameFile(path: string, source: Source): string {
   if (isAbsolute(source.file)) return path
   return join(dirname(source.file), relative(dirname(resolve(source.file)), path))
@@ -119,7 +119,7 @@ async function take(path: string, { element, isPattern }: Named, above: readonly
     })
     return
   }
-  // Read once, however often it is included.
+  // Each file is read once, even if it is included several times.
   if (seen.has(path)) return
   seen.add(path)
   if (seen.size > filesMax) {
@@ -165,7 +165,9 @@ export function unreadable(file: string, reason: string) {
   }
 }
 
-/** The text after a name on its line, and lines without a name: possible values in a text that is not YAML. */
+/**
+ * The parts of a text that is not YAML that may be values: the text after a name on its line, and lines without a name.
+ */
 function valuesIn(text: string, start: number): Span[] {
   const spans: Span[] = []
   let at = 0

@@ -2,15 +2,15 @@ import { bySpecificity, fillStar, starOf, starsIn, wildcardFor } from '../../dom
 import { type Entry, entryOf, type MapTree, toValue, type Tree, withEntry, withoutEntries } from '../tree.ts'
 import type { PlacedRow } from './read-table.ts'
 
-/** An entry of `models` that a wildcard became for one row of a price table. */
+/** An entry of `models` for one row of a price table, derived from a wildcard. */
 export type NamedModel = { readonly entry: Entry & { readonly value: MapTree }; readonly wildcard: string }
 
 /** Settings of a wildcard about its default price or the list of its names. */
 const ownPrice = ['prices', 'overrides', 'times']
 
 /**
- * The names that rows give to wildcards: each row with a matching name that no exact entry and no more specific
- * wildcard serves. A wildcard with `price: free` has none: all of its names are free.
+ * The names that rows give to wildcards: one for each row with a matching name, unless an exact entry or a more
+ * specific wildcard serves it. A wildcard with `price: free` has none, because all of its names are free.
  */
 export function nameModels(models: readonly Entry[], rows: readonly PlacedRow[]): readonly NamedModel[] {
   const exact = new Set(models.map(({ key }) => key))
@@ -30,7 +30,7 @@ export function nameModels(models: readonly Entry[], rows: readonly PlacedRow[])
   })
 }
 
-/** The rows that `listed` of a wildcard allows. */
+/** A filter for the rows that a wildcard's `listed` allows. */
 function isListed(model: MapTree): (row: PlacedRow) => boolean {
   const listed = entryOf(model, 'listed')?.value
   const of = (key: string): readonly unknown[] | undefined => {

@@ -11,7 +11,7 @@ export type PartTexts = { readonly [path: string]: string }
 export class PartFiles {
   /** Absolute paths of all requested files, including unreadable ones. */
   readonly files = new Set<string>()
-  /** Absolute patterns: further matching files would be included. */
+  /** Absolute patterns; new files that match would be included. */
   readonly patterns = new Set<string>()
   readonly texts: { [path: string]: string } = {}
   readonly #given: PartTexts | undefined

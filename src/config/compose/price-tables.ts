@@ -21,8 +21,8 @@ import type { PartFiles } from './part-files.ts'
 import { checkTable, type PlacedRow, type ReadRow, rowsOf } from './read-table.ts'
 
 /**
- * The configuration with its prices; by model, the row with its prices, and the wildcard of each model that a row has
- * named.
+ * The configuration with its prices; by model, the row of its prices; and by model with a name from a row, its
+ * wildcard.
  */
 type Priced = {
   readonly root: Tree
@@ -33,7 +33,7 @@ type Priced = {
 type Work = { readonly source: Source; readonly parts: PartFiles; readonly report: Report }
 
 /**
- * Gives every model without a price the one of its table. The tables in use are read, and validated by their schema.
+ * Gives every model without a price the one in its table. Tables that are used are read, and validated by their schema.
  */
 export async function priceModels(root: Tree, work: Work): Promise<Priced> {
   const list = entryOf(root, 'price_tables')?.value
@@ -87,7 +87,7 @@ async function readTables(elements: readonly Tree[], root: Tree, work: Work): Pr
   return { rows, whole }
 }
 
-/** Undefined for an invalid one. */
+/** The source of an invalid table is undefined. */
 async function readTable(
   { file, text, at }: { readonly file: string; readonly text: string; readonly at: readonly (string | number)[] },
   root: Tree,
@@ -137,7 +137,7 @@ function priceModel(name: string, model: MapTree, rows: TableRows<PlacedRow>, re
   return { model: withUnknownPrice(model) }
 }
 
-/** `prices: { from: ID }`. */
+/** The model with the price from the row of `prices: { from: ID }`. */
 function priceFrom(name: string, model: MapTree, from: Entry, rows: TableRows<PlacedRow>, report: Report): PricedModel {
   const without = { model: withUnknownPrice(model) }
   const about = { path: ['models', name, 'prices', 'from'], span: from.value.span }
@@ -176,7 +176,7 @@ function takeRow(name: string, model: MapTree, row: PlacedRow, report: Report): 
 
 type Candidate = { readonly id: string; readonly provider: string }
 
-/** The upstreams' names for the model. Defaults have none yet. */
+/** The upstreams' names for the model. Defaults are not filled in yet. */
 function candidatesOf(name: string, model: MapTree): readonly Candidate[] {
   const text = (tree: Tree, key: string): string | undefined => {
     const value = entryOf(tree, key)?.value

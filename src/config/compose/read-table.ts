@@ -17,10 +17,10 @@ export type ReadRow = TableRow & {
   readonly asOf?: string
 }
 
-/** A row with the entries that a model takes over, its prices first: they have their places in the table. */
+/** A row with the entries for a model, its prices first. They have their places in the table. */
 export type PlacedRow = ReadRow & { readonly cost: Entry; readonly rest: readonly Entry[] }
 
-/** A file of prices on its own. */
+/** The result of reading a file of prices without a configuration. */
 export type PriceTableFile =
   | { readonly ok: true; readonly currency: string; readonly rows: readonly ReadRow[] }
   | { readonly ok: false; readonly findings: readonly Finding[] }
@@ -37,7 +37,7 @@ export function rowsOf(table: Tree, source: Source): readonly PlacedRow[] {
   return models?.kind === 'map' ? models.entries.flatMap(entry => rowOf(entry, source, about)) : []
 }
 
-/** Reads a file of prices that need not belong to a configuration. Never throws for its content. */
+/** Reads a file of prices, with or without a configuration. Never throws for its content. */
 export function readPriceTable(file: string, text: string): PriceTableFile {
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const report = new Report(source)
@@ -52,9 +52,9 @@ export function readPriceTable(file: string, text: string): PriceTableFile {
   return { ok: true, currency: textOf(root, 'currency') ?? '', rows }
 }
 
-/** As in a file: prices next to the condition. */
+/** The form in a file: prices next to the condition. */
 type Override = { readonly if: PriceConditions } & { readonly [label: string]: string }
-/** What a model takes from its row in addition to the price, unless it has these itself. */
+/** The keys, in addition to the price, that a model takes from its row unless it has them itself. */
 const takenOver = ['overrides', 'times', 'ends']
 
 function rowOf(

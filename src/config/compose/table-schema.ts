@@ -1,7 +1,7 @@
 import type { SchemaData } from '../gateway-schema.ts'
 import { priceOverrides, priceTimes } from '../price-conditions.ts'
 
-/** A file of prices: what `price_tables` names. */
+/** The schema of a file in `price_tables`. */
 export const tableSchema = {
   type: 'object',
   additionalProperties: false,

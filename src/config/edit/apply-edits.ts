@@ -20,7 +20,7 @@ export type ConfigEdit = {
   readonly value?: Json
 }
 
-/** The texts of a configuration: its file's, and those of the files that it names by their absolute paths. */
+/** The texts of a configuration: the main file, and the files that it names, by absolute path. */
 export type ConfigTexts = { readonly file: string; readonly text: string; readonly parts?: PartTexts }
 
 export type Edited =
@@ -38,7 +38,7 @@ export type Edited =
 /** The reason why an edit is not possible. */
 class EditError extends Error {}
 
-/** The maximum nesting of lists and mappings; no real configuration comes near it. */
+/** The maximum nesting of lists and mappings; real configurations have far less. */
 const nestingMax = 32
 
 /** An entry has one of these. */
@@ -60,9 +60,9 @@ type Section = keyof typeof editable
 type Sheet = { readonly path: string; readonly own: Tree }
 
 /**
- * Edits the texts of a configuration in the files of the entries: the main file or one that it includes. All that is not
- * meant stays as it is, comments, quotes and order among it: texts are changed in places, not written again. Each edit
- * is verified: the new text has the requested value, and all others are unchanged.
+ * Edits the texts of a configuration in the files of the entries: the main file or an included one. Everything else
+ * stays unchanged, including comments, quotes and order, because texts are changed in place instead of rewritten. Each
+ * edit is verified: the new text has the requested value, and all other values are unchanged.
  */
 export async function applyEdits(texts: ConfigTexts, env: Environment, edits: readonly ConfigEdit[]): Promise<Edited> {
   let now: (ConfigTexts & { readonly parts: PartTexts }) | undefined
@@ -73,7 +73,7 @@ export async function applyEdits(texts: ConfigTexts, env: Environment, edits: re
   try {
     for (const edit of edits) {
       current = edit
-      // A text is read and compared without a pause; other requests run between two edits.
+      // A text is parsed and compared synchronously; other requests run between two edits.
       await nextTurn()
       const read = await readTexts(now ?? texts, env)
       now ??= { ...texts, parts: read.parts }
@@ -107,7 +107,7 @@ const mainOf = ({ file }: ConfigTexts): string => resolve(file)
 
 type Read = Filled & { readonly parts: PartTexts; readonly files: readonly Sheet[] }
 
-/** @throws EditError where the configuration cannot be read as it is */
+/** @throws EditError if the configuration is unreadable */
 async function readTexts({ file, text, parts }: ConfigTexts, env: Environment): Promise<Read> {
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const named = new PartFiles(parts)
@@ -130,7 +130,7 @@ function checkEdit({ path, value }: ConfigEdit): void {
     throw new EditError('only models and groups can be edited here; edit the rest in the file')
   if (typeof name !== 'string' || name === '' || /[\p{Cc}]|\$\{|^__proto__$|^<<$/u.test(name))
     throw new EditError(`${JSON.stringify(name ?? '')} is not a valid name`)
-  // Its users and keys would lose their limits, or be refused.
+  // Its users and keys would lose their limits, or would be refused.
   if (member === undefined && section === 'groups' && value === undefined)
     throw new EditError('groups can only be removed in the file')
   if (member !== undefined && !editable[section].has(String(member)))
@@ -160,7 +160,7 @@ function hasReservedName(value: Json): boolean {
 
 type Place = { readonly sheet: Sheet; readonly path: Path; readonly value: Json | undefined }
 
-/** The position of an edit, and what it replaces. @throws EditError */
+/** The position of an edit, and the value that it replaces. @throws EditError */
 function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): readonly Place[] {
   const [section, name] = path as readonly [Section, string]
   const sheet = read.files.find(({ own }) => entryOf(entryOf(own, section)?.value, name))
@@ -180,7 +180,7 @@ function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): re
   }
   const places: Place[] = []
   if (path.length > 3 && (!there || entryOf(there.value, 'from'))) {
-    // A value that is inherited as a whole is written out here with its previous content.
+    // A value that is only inherited as a whole is copied here with the change.
     if (!composed || composed.value.kind !== 'map') {
       places.push({ sheet, path: path.slice(0, 3), value: nest(path.slice(3), value) })
     } else {
@@ -196,7 +196,7 @@ function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): re
   return [...places, ...gone.map(rival => ({ sheet, path: [section, name, rival], value: undefined }))]
 }
 
-/** For an entry without a section of its own: new, or one of a list of models. @throws EditError */
+/** The positions for an entry that no file has itself: a new one, or a model from a list. @throws EditError */
 function placeElsewhere({ path, value }: ConfigEdit, read: Read, notes: string[]): readonly Place[] {
   const [section, name, member] = path as readonly [Section, string, string | undefined]
   if (section === 'models')
@@ -238,7 +238,7 @@ function placeElsewhere({ path, value }: ConfigEdit, read: Read, notes: string[]
   throw new EditError(`there is no ${section === 'models' ? 'model' : 'group'} '${name}' in the configuration`)
 }
 
-/** The file of a value, for people. */
+/** The file and line of a value, for people. */
 function whence({ span }: Tree, { source }: Read): string {
   const { file, line } = source.locate(span.start)
   return `${file}:${line}`
@@ -248,14 +248,14 @@ function nest(path: Path, value: Json): Json {
   return path.reduceRight<Json>((inner, step) => ({ [step]: inner }), value)
 }
 
-/** A value with the given one at a path inside it. @throws EditError for a position beyond the end of a list */
+/** A value with the given value at a path inside it. @throws EditError for a position after the end of a list */
 function put(whole: Json, path: Path, value: Json | undefined): Json {
   const [step, ...rest] = path
   if (step === undefined) return value ?? null
   if (Array.isArray(whole)) {
     const list = whole as readonly Json[]
     const at = Number(step)
-    // A list has no gaps: one more is appended.
+    // A list has no gaps: only the next index may be added.
     const end = rest.length === 0 && value === undefined ? list.length - 1 : list.length
     if (!Number.isInteger(at) || at < 0 || at > end)
       throw new EditError(`this list has no entry ${JSON.stringify(step)}`)
@@ -283,7 +283,7 @@ function change(given: string, { path, value }: Change, notes: string[], budget:
   if (value === undefined) splicer.remove(path)
   else splicer.set(path, value)
   const { text } = splicer
-  // The edit is offered only if the result is as intended.
+  // Rejects the edit if the result is not the intended one.
   if (!isDeepStrictEqual(toValue(splicer.root), wanted)) throw new SpliceError('the text has an unsupported form')
   const lost = readComments(before).length - readComments(text).length
   if (lost > 0)

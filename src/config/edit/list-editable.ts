@@ -13,7 +13,7 @@ export type EditableEntry = {
   readonly name: string
   readonly file: string
   readonly line: number
-  /** The members of its own entry as written; null for a model of a list. */
+  /** The members of the entry itself as written; null for a model from a list. */
   readonly own: Json
   readonly whole: Json
 }
@@ -30,7 +30,7 @@ export type Editable = {
 
 const none: Editable = { models: [], groups: [], families: [], upstreams: [], route_sets: [] }
 
-/** As in the texts, with unresolved references; empty for texts that are not YAML. */
+/** Reads the entries as written, with unresolved references; empty if a text is not YAML. */
 export async function listEditable({ file, text, parts }: ConfigTexts, env: Environment): Promise<Editable> {
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const read = await readFilled(source, env, new Report(source), { parts: new PartFiles(parts) })

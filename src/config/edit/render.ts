@@ -1,21 +1,21 @@
 import type { Json } from '../../domain/index.ts'
 
-// Values as YAML that is at home on one line, inside brackets and out of them.
+// Renders values as YAML on one line, valid inside and outside brackets.
 
-/** What needs no quotes anywhere, and is read as nothing but this text. */
+/** Text that never needs quotes, and that YAML reads as this same text. */
 const plainText = /^[A-Za-z0-9_][\w./-]*$/
 const otherType = /^(?:true|false|null|[-+.]?\d[\d_]*(?:\.\d*)?(?:e[-+]?\d+)?|0[xob][\da-f]+|\.inf|\.nan)$/i
 
-/** How a text was written that another one replaces. */
+/** The quotes of the text that the new one replaces. */
 export type Quotes = 'single' | 'double' | 'none'
 
 export function renderText(text: string, quotes: Quotes = 'none'): string {
-  // JSON's texts are texts of YAML too; between single quotes nothing can be escaped but these.
+  // A JSON text is a YAML text too. Single quotes allow no escapes except for the quote itself.
   if (quotes === 'single' && !/[\p{Cc}\p{Cs}]/u.test(text)) return `'${text.replaceAll("'", "''")}'`
   return quotes === 'none' && isPlain(text) ? text : JSON.stringify(text)
 }
 
-/** Names are written bare where that is safe. A number is a fine name: names are read as they are spelt. */
+/** Writes a name without quotes where that is safe. A number is a valid name: names are read as spelled. */
 export function renderKey(key: string): string {
   return isPlain(key) ? key : JSON.stringify(key)
 }
@@ -24,7 +24,7 @@ function isPlain(text: string): boolean {
   return plainText.test(text) && !otherType.test(text)
 }
 
-/** On one line. Texts that look like numbers, such as prices, are quoted. */
+/** Renders a value on one line. Texts that look like numbers, such as prices, are quoted. */
 export function renderValue(value: Json, quotes?: Quotes): string {
   if (typeof value === 'string') return renderText(value, quotes)
   if (Array.isArray(value)) return `[${value.map(one => renderValue(one)).join(', ')}]`

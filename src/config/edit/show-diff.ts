@@ -1,6 +1,6 @@
 import { diffArrays } from 'diff'
 
-/** A line of a difference and its indexes in both texts, or where it would be. */
+/** A line of a difference and its indexes in both texts; in the other text, the index that it would have. */
 type DiffLine = {
   readonly kind: 'same' | 'gone' | 'new'
   readonly text: string
@@ -8,7 +8,7 @@ type DiffLine = {
   readonly after: number
 }
 
-/** Texts with more changed lines are shown as replaced whole: the search takes time with the square of their number. */
+/** Texts with more changed lines are shown as replaced completely: the search takes quadratic time. */
 const changesMax = 1_500
 
 function diffLines(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
@@ -27,10 +27,10 @@ function diffLines(before: readonly string[], after: readonly string[]): readonl
   )
 }
 
-/** A line as people may see it: what is secret in it covered. */
+/** A line for people, with its secrets redacted. */
 export type ShownLine = { readonly text: string; readonly covered: boolean }
 
-/** Lines of a file that changed, with some around them. Line numbers count from 1. */
+/** Changed lines of a file, with the lines around them. Line numbers count from 1. */
 export type Hunk = {
   readonly before: number
   readonly after: number
@@ -38,16 +38,16 @@ export type Hunk = {
 }
 
 export type FileDiff = {
-  /** As findings call it. */
+  /** The name of the file as in findings. */
   readonly file: string
   readonly hunks: readonly Hunk[]
-  /** For `patch -p1` in the folder of the main file; undefined where a line that changes holds what may not be shown. */
+  /** For `patch -p1` in the folder of the main file; undefined if a changed line contains a secret. */
   readonly patch: string | undefined
 }
 
 const around = 3
 
-/** The difference of a file's texts. A line that had to be covered is shown nowhere but where it changes. */
+/** The difference between a file's texts. A redacted line appears only where it changes. */
 export function showDiff(
   file: string,
   before: { readonly text: string; readonly lines: readonly ShownLine[] },
@@ -63,7 +63,7 @@ export function showDiff(
     for (const by of [-1, 1])
       for (let n = 1; n <= around; n++) {
         const near = lines[i + by * n]
-        // A patch needs the lines as they are: a covered line ends the context.
+        // A patch needs unredacted lines, so the context ends at a redacted one.
         if (!near || (near.kind === 'same' && shownOf(near).covered)) break
         isNear.add(i + by * n)
       }
@@ -96,7 +96,7 @@ function writePatch(
 ): string {
   const ends = [before.split('\n').length - 1, after.split('\n').length - 1] as const
   const written = hunks.flatMap(hunk => {
-    // After the last line break there is no line.
+    // The empty text after the last line break is not a line.
     const real = hunk.filter(
       ({ kind, text, before: was, after: is }) => text !== '' || (kind === 'new' ? is !== ends[1] : was !== ends[0]),
     )
@@ -106,7 +106,7 @@ function writePatch(
       number,
       number,
     ]
-    // What has no lines on one side is counted from the line before it.
+    // The format counts a side without lines from the line before it.
     const head = `@@ -${first.before + (gone > 0 ? 1 : 0)},${gone} +${first.after + (added > 0 ? 1 : 0)},${added} @@`
     return [
       head,

@@ -12,7 +12,7 @@ import type { ShownLine } from './show-diff.ts'
 const cover = '•••'
 const commentBegins = /(?<=^|\s)#/
 
-/** The lines of a configuration's files as people may see them, by the files' absolute paths; the others are not shown. */
+/** The lines of a configuration's files with secrets redacted, by absolute path; other files are not shown. */
 export async function shownLines(
   { file, text, parts }: ConfigTexts,
   env: Environment,
@@ -24,12 +24,12 @@ export async function shownLines(
   return new Map(sheets.map(sheet => [resolve(source.sheetOf(sheet.start).file), showSheet(sheet, secrets)]))
 }
 
-/** The lines of one of the files: `start` is its offset in the text of all of them. */
+/** The lines of one file: `start` is its offset in the joined text of all files. */
 export function showSheet(
   { start, text }: Pick<SettingsSheet, 'start' | 'text'>,
   secrets: Secrets,
 ): readonly ShownLine[] {
-  // From the end on, so that the places before stay where they are.
+  // Replaces from the end, so that earlier places stay valid.
   const spans = secrets.spans.toSorted((a, b) => b.start - a.start)
   let at = start
   return text.split('\n').map(line => {
@@ -44,7 +44,7 @@ export function showSheet(
     }
     const comment = open.search(commentBegins)
     const code = comment === -1 ? open : open.slice(0, comment)
-    // What was covered by its place is not looked at again. What is commented out has none.
+    // Values that are redacted by their place are not searched again. Comments have no places, so they are searched.
     const shown =
       amongCovers(code, part => secrets.maskAmongText(part)) +
       amongCovers(open.slice(code.length), part => secrets.mask(part))

@@ -5,36 +5,36 @@ import { type Entry, findNode, type ListTree, type MapTree, type Path, type Span
 import { type Quotes, renderEntry, renderValue } from './render.ts'
 import { isObject } from '../../util/index.ts'
 
-// Changes a text in place: everything else stays unchanged to the letter, including comments, quotes and whitespace.
+// Changes a text in place: all other characters stay unchanged, including comments, quotes and whitespace.
 
 /** A change that cannot be made in place. */
 export class SpliceError extends Error {}
 
-/** Each step parses the text again: an edit needs no more. */
+/** Each step parses the text again: a real edit needs fewer steps. */
 const stepsMax = 60
 /** Each step compares a value with the one in the text. */
 const looksMax = 5_000
 
-/** The remaining work for one request, all its edits together. */
+/** The remaining work for all edits of one request. */
 export class SpliceBudget {
   #steps = stepsMax
   #looks = looksMax
 
-  /** @throws SpliceError when there is nothing left */
+  /** @throws SpliceError if no step is left */
   step(): void {
     if (--this.#steps < 0) throw new SpliceError('there are too many changes at once')
   }
 
-  /** @throws SpliceError when there is nothing left */
+  /** @throws SpliceError if no comparison is left */
   look(): void {
     if (--this.#looks < 0) throw new SpliceError('the new value is too large')
   }
 }
 
-/** A text that is changed step by step. */
+/** Changes a text step by step. */
 export class Splicer {
   #text: string
-  /** Of the current text; null if it is no YAML that the gateway reads. */
+  /** The tree of the current text; null if it is not YAML that the gateway reads, undefined before it is parsed. */
   #root: Tree | null | undefined
   readonly #budget: SpliceBudget
   readonly #eol: string
@@ -49,7 +49,7 @@ export class Splicer {
     return this.#text
   }
 
-  /** Read once for each text. @throws SpliceError when the text is no YAML that the gateway reads */
+  /** Parsed once for each text. @throws SpliceError if the text is not YAML that the gateway reads */
   get root(): Tree {
     if (this.#root === undefined) {
       const { root, diagnostics } = readYaml(this.#text)
@@ -59,7 +59,7 @@ export class Splicer {
     return this.#root
   }
 
-  /** Puts a value at a path whose parent is there. Members that stay the same are left alone. @throws SpliceError */
+  /** Sets a value at a path with an existing parent. Equal members stay unchanged. @throws SpliceError */
   set(path: Path, value: Json): void {
     this.#budget.look()
     const { node, whole } = findNode(this.root, path)
@@ -93,7 +93,7 @@ export class Splicer {
   }
 
   #merge(path: Path, node: MapTree, value: { readonly [key: string]: Json }): void {
-    // A member that replaces another takes its position.
+    // A member that replaces another one takes its position.
     for (const [key, one] of Object.entries(value)) this.set([...path, key], one)
     for (const { key } of node.entries) if (!Object.hasOwn(value, key)) this.remove([...path, key])
   }
@@ -144,7 +144,7 @@ export class Splicer {
     this.#addChargeItem(this.#endOf(last.value, last.keySpan), indent, renderEntry(key, value, indent, asBlock))
   }
 
-  /** `name:` with nothing after it becomes a mapping. */
+  /** Changes `name:` without a value to a mapping. */
   #fill(node: Tree, keySpan: Span, key: string, value: Json): void {
     const end = this.#endOf(node)
     if (end > node.span.start && node.span.start >= keySpan.end) {
@@ -165,7 +165,7 @@ export class Splicer {
     }
   }
 
-  /** After the line of an offset, and after a comment at its end. */
+  /** Adds text after the line of an offset, and after a comment at its end. */
   #addChargeItem(offset: number, indent: string, content: string): void {
     const next = this.text.indexOf('\n', offset)
     const end = next === -1 ? this.text.length : this.text[next - 1] === '\r' ? next - 1 : next
@@ -187,7 +187,7 @@ export class Splicer {
     if (this.#isFlow(node)) {
       const tail = after && { start: own.start, end: after.start }
       const head = before && { start: before.end, end: own.end }
-      // There may be a comment in between: then only the entry and its comma are removed.
+      // If a comment is in between, only the entry and its comma are removed.
       const gone = [tail, head].find(span => span && !this.text.slice(span.start, span.end).includes('\n')) ?? own
       if (gone === own && after) {
         const comma = this.text.indexOf(',', own.end)
@@ -231,7 +231,7 @@ export class Splicer {
       const element = node.kind === 'list' ? node.elements.at(-1) : undefined
       if (element) return this.#endOf(element)
     }
-    // A name without a value has its place, and nothing there.
+    // A name without a value has a place for one, which is empty.
     if (node.kind === 'scalar' && node.value === null && keySpan && node.span.start < keySpan.end)
       return this.#afterColon(keySpan)
     let { end } = node.span
@@ -255,7 +255,7 @@ export class Splicer {
     return first === "'" ? 'single' : first === '"' ? 'double' : 'none'
   }
 
-  /** As many blanks as are, or would be, before it. */
+  /** Blanks up to the column of a span, whether or not the text before it is blank. */
   #columnOf({ start }: Span): string {
     return ' '.repeat(start - (this.text.lastIndexOf('\n', start - 1) + 1))
   }

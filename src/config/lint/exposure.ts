@@ -120,7 +120,7 @@ export const exposureRules: readonly Rule[] = [
       const large = (bytes: number): boolean => bytes * share > server.spoolBytesMax
       if (large(server.bodyBytesMax))
         yield { path: ['server', 'body_max'], message: `one body may use more than a tenth of server.spool_max` }
-      // A body that is streamed to the upstream takes no room here.
+      // A body that is streamed to the upstream uses no space here.
       for (const { bodyBytesMax, method, path, object } of routes)
         if (object?.unread !== true && bodyBytesMax !== server.bodyBytesMax && large(bodyBytesMax))
           yield {
@@ -131,5 +131,5 @@ export const exposureRules: readonly Rule[] = [
   },
 ]
 
-/** Clients that were tried. */
+/** Clients that were tested with status 102. */
 const patient: ReadonlySet<string> = new Set(['OpenAI/JS', 'Anthropic/JS'])

@@ -6,7 +6,7 @@ export type Ignore = {
   readonly rules: readonly string[]
   readonly reason: string
   readonly file: string
-  /** The lines that it holds for. */
+  /** The lines to which it applies. */
   readonly lines: readonly number[]
   readonly at: number
 }

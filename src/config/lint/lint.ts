@@ -19,23 +19,23 @@ import { spendingRules } from './spending.ts'
 import { upstreamRules } from './upstreams.ts'
 
 export type LintReport = {
-  /** In the order of the file. */
+  /** In the order of the files. */
   readonly findings: readonly LintFinding[]
   /** The number of findings that a comment silenced. */
   readonly ignored: number
 }
 
-/** A valid configuration: its text, and the plan that was made of it. */
+/** A valid configuration: its text, and its plan. */
 export type LintRequest = {
   readonly file: string
   readonly text: string
   readonly env: Environment
   readonly plan: CompiledConfig
-  /** The texts of the files that it names; read again where absent. */
+  /** The texts of the files that it names; read again if absent. */
   readonly parts?: PartTexts
 }
 
-/** Every rule, by what it is about. */
+/** All rules, grouped by subject. */
 export const lintRules: readonly Rule[] = [
   ...upstreamRules,
   ...proxyRules,
@@ -46,12 +46,12 @@ export const lintRules: readonly Rule[] = [
 
 const formerNames = new Map(lintRules.flatMap(({ id, formerly = [] }) => formerly.map(old => [old, id])))
 
-/** The name of a rule today; what is no old name of one is given back. */
+/** The current name of a rule; other names are returned unchanged. */
 export function nowCalled(rule: string): string {
   return formerNames.get(rule) ?? rule
 }
 
-/** Rules about the comments that silence rules; these cannot be silenced. */
+/** Rules about the comments that silence rules. A comment cannot silence these. */
 const ignoreRules = {
   unknown: 'ignore-unknown-rule',
   unused: 'ignore-unused',
@@ -59,7 +59,7 @@ const ignoreRules = {
   renamed: 'ignore-old-name',
 } as const
 
-/** Finds dangerous settings in a valid configuration. `skipped`: names of rules that are left out. */
+/** Finds dangerous settings in a valid configuration. `skipped` are names of rules to skip. */
 export async function lintPlan(request: LintRequest, skipped: readonly string[] = []): Promise<LintReport> {
   const { file, text, env, plan } = request
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
@@ -122,14 +122,14 @@ function toFinding(
   }
 }
 
-/** The value at a path, or what lacks it. */
+/** The place of the value at a path, or of the nearest parent without it. */
 function spanOf(root: Tree, path: Path): Span {
   const { node, whole, keySpan } = findNode(root, path)
   if (whole && node.kind === 'scalar') return node.span
   return keySpan ?? { start: node.span.start, end: node.span.start + 1 }
 }
 
-/** What is wrong with an ignore comment itself: it silences nothing, or gives no reason. */
+/** Findings about an ignore comment itself: it silences nothing, or gives no reason. */
 function slipsOf(
   { rules, reason, at }: Ignore,
   used: ReadonlySet<string>,

@@ -1,6 +1,6 @@
 import type { Rule } from './rule.ts'
 
-/** Rules about how connections to upstreams are made. */
+/** Rules about connections to upstreams. */
 export const proxyRules: readonly Rule[] = [
   {
     id: 'proxy-without-effect',

@@ -3,7 +3,7 @@ import type { Path } from '../tree.ts'
 import { findNode } from '../tree.ts'
 import type { Rule, Sighting, View } from './rule.ts'
 
-/** Rules about requests that are sent again after a failure. */
+/** Rules about retries. */
 export const retryRules: readonly Rule[] = [
   {
     id: 'retry-pays-twice',
@@ -60,7 +60,7 @@ function attemptsOf(view: View, model: string, attempts: number, upstreams: numb
   return { path, message: `'${model}' has ${upstreams} upstreams and at most ${attempts} attempts` }
 }
 
-/** A setting of a model: at the model, or at the model's line if it comes from elsewhere. */
+/** The path of a model's setting, or the model's path if the setting is inherited. */
 function whereOf(view: View, model: string, key: string): Path {
   const path = ['models', model, key]
   return isWritten(view, path) ? path : ['models', model]

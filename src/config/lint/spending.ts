@@ -2,12 +2,12 @@ import { configuredModels, type Model } from '../../domain/index.ts'
 import { formatMoney } from '../../util/index.ts'
 import type { Rule } from './rule.ts'
 
-/** A price that is this many times the usual one in the file is expensive. */
+/** A price of at least this many times the usual one in the file is expensive. */
 const expensiveTimes = 5
-/** With fewer prices, there is no usual one. */
+/** With fewer prices, no price is the usual one. */
 const comparedMin = 3
 
-/** What a price is for where one is too small to be written down. */
+/** The units of prices that are too small for a price per unit. */
 const perMillion: { readonly [label: string]: string | undefined } = {
   input: 'input tokens',
   cached_input: 'cached input tokens',
@@ -20,7 +20,7 @@ function unitOf(label: string): string {
   return counted === undefined ? `for ${label}` : `per million ${counted}`
 }
 
-/** Rules about spending that is not limited or not counted. */
+/** Rules about spending without limits or without records. */
 export const spendingRules: readonly Rule[] = [
   {
     id: 'group-without-limits',

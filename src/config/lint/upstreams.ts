@@ -8,9 +8,9 @@ import type { Rule } from './rule.ts'
 const dayMs = 86_400_000
 const cooldownFailuresMax = 100
 const secretHeader = /auth|key|token|secret|cookie|passw/i
-/** Shorter ones are placeholders. */
+/** Shorter values are placeholders. */
 const secretLettersMin = 8
-/** Tokens in the URLs of webhooks have 18 characters and more. */
+/** Tokens in the URLs of webhooks have at least 18 characters. */
 const pathTokenMin = 16
 
 /** Rules about secrets and the connections to upstreams. */
@@ -39,7 +39,7 @@ export const upstreamRules: readonly Rule[] = [
         if (credential.length + keys.length > 0 && isClear(url))
           yield { path: ['upstreams', name, 'url'], message: `the key is sent unencrypted to ${url}` }
       for (const { name, credential: own, keys = [] } of plan.upstreams.values()) {
-        // Keys share what is written of the credential.
+        // All keys share the literal text of the credential.
         const credential = keys[0]?.upstream.credential ?? own
         for (const [i, one] of credential.entries()) {
           const tokenUrl = one.kind === 'sign' ? (one.options as { readonly token_url?: unknown }).token_url : undefined
@@ -126,14 +126,14 @@ function isClear(url: string): boolean {
   return url.startsWith('http://') && host !== undefined && !isLoopback(host)
 }
 
-/** A secret place, of headers and parameters only those whose name says so: many carry a version. */
+/** True for a secret place. Headers and parameters count only by their name, because many contain versions. */
 function isSecretHere(path: Path): boolean {
   const [top, , part, name] = path
   if (top === 'upstreams' && (part === 'headers' || part === 'query')) return secretHeader.test(String(name))
   return isSecretPlace(path)
 }
 
-/** A URL that is no secret: without user, password, query and any part of a path that is long enough for a token. */
+/** A URL without secrets: no user, password or query, and no part of the path that is long enough for a token. */
 function isPlainUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { username, password, search, hash, pathname } = new URL(text)
@@ -141,7 +141,7 @@ function isPlainUrl(text: string): boolean {
   return username + password + search + hash === '' && parts.every(part => part.length < pathTokenMin)
 }
 
-/** What of a text is not taken from elsewhere: defaults of references are in the file too. */
+/** The literal part of a text. Defaults of references are in the file too, so they count. */
 function literalPart(text: string): string {
   return parseReferences(text)
     .map(piece => (typeof piece === 'string' ? piece : piece.kind === 'variable' ? (piece.otherwise ?? '') : ''))

@@ -15,7 +15,7 @@ type CalculatorProps = Pick<PricingPage, 'calculation'> & {
 
 const unique = <Value,>(values: readonly Value[]): readonly Value[] => [...new Set(values)]
 
-/** A form that this page itself answers. */
+/** A form whose result is on this page. */
 export function Calculator({ models, currency, calculation }: CalculatorProps) {
   const rows = models.flatMap(({ images }) => images.sizes)
   const labels = unique(models.flatMap(({ images }) => images.labels))
@@ -140,9 +140,9 @@ function Result({ of, currency }: { readonly of: Calculated; readonly currency: 
     )
   const { quote, expected_size: size, mismatch } = of.explained
   if (!quote) return <p class="note">{t('pricing.undecided')}</p>
-  const { n, tier, source, price, expected, at_most: atMost, beside } = quote
+  const { n, tier, source, price, expected, at_most: atMost, beside: extraLines } = quote
   const sentences = [
-    tier === null ? t(beside ? 'pricing.undecided.answer' : 'pricing.undecided') : tWhy(tier, source),
+    tier === null ? t(extraLines ? 'pricing.undecided.answer' : 'pricing.undecided') : tWhy(tier, source),
     size === null ? '' : t('pricing.comes_back', { size }),
     expected === atMost ? '' : t('pricing.at_most', { amount: `${atMost} ${currency}` }),
   ]
@@ -155,7 +155,7 @@ function Result({ of, currency }: { readonly of: Calculated; readonly currency: 
           </>
         ) : (
           <>
-            {beside ? '' : `${n} × ${price} = `}
+            {extraLines ? '' : `${n} × ${price} = `}
             <Money amount={expected} currency={currency} />
           </>
         )}
@@ -173,7 +173,7 @@ const sources = {
   default: 'pricing.source.default',
 } as const
 
-/** What decided the tier; empty if a plugin has its own reasons. */
+/** The reason for the tier; empty if a plugin has its own reasons. */
 function tWhy(tier: string, source: string | null): string {
   const word = Object.entries(sources).find(([name]) => name === source)?.[1]
   return word === undefined ? '' : t('pricing.expected', { tier, source: t(word) })

@@ -3,7 +3,7 @@ import { Brand } from '../frame/brand.tsx'
 import { type Language, language, languageNames, languages, languageTags } from '../words/index.ts'
 import { t } from './words.ts'
 
-/** Where the build puts the console's style sheet. */
+/** The address of the console's style sheet in the build. */
 declare const STYLE_SHEET: string
 
 type DocumentProps = {

@@ -8,7 +8,7 @@ export function imageModels(models: readonly PricedModel[]): readonly ImageModel
   return models.filter((model): model is ImageModel => model.images !== null)
 }
 
-/** What decides the price of an image, in this order, and the default. */
+/** The rule for the price of an image: its criteria in order, and the default. */
 export function tRule({ by, tierFrom, otherwise }: ImagePrices): string {
   if (by?.length === 0) return t('pricing.rule.one')
   if (by) {

@@ -9,7 +9,7 @@ import { speakAhead } from './words.ts'
 
 // The server loads this from the build: pages without a required script, rendered from the console's parts.
 
-/** Characters that reverse or hide text: names with them could imitate others. */
+/** Characters that reverse or hide text, so that a name with them could imitate another. */
 const invisible = /(?![\n\t])[\p{Cc}\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
 
 /** The rendered prices of a list in each language, which take most of the page's time. */
@@ -27,7 +27,7 @@ function writeDocument(page: VNode): string {
   return `<!doctype html>\n${renderToString(page).replaceAll(invisible, '\ufffd')}\n`
 }
 
-/** The public price page. The calculator is a form that this page answers. */
+/** The public price page. The calculator is a form with its result on the same page. */
 export const renderPricing: Pages['renderPricing'] = page => {
   speakAhead(page.language)
   return writeDocument(<Pricing of={page} prices={writePrices(page.list, page.language)} />)

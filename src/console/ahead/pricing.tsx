@@ -14,7 +14,7 @@ import { type ImageModel, imageModels, tRule } from './image-models.ts'
 import { Sizes } from './sizes.tsx'
 import { t } from './words.ts'
 
-/** `prices` is the rendered `Prices`, cached for a list: only the calculator's answer differs. */
+/** `prices` is the rendered `Prices`, cached for a list, because only the calculator's result differs. */
 export function Pricing({ of, prices }: { readonly of: PricingPage; readonly prices: string }) {
   const { list, calculation } = of
   const drawn = imageModels(list.models)
@@ -33,7 +33,7 @@ export function Pricing({ of, prices }: { readonly of: PricingPage; readonly pri
   )
 }
 
-/** The calculator's question in the address. */
+/** The calculator's inputs as parameters of the address. */
 function queryOf({ fields, ...params }: NonNullable<PricingPage['calculation']>['request']) {
   const named = Object.entries(fields).map(([name, value]) => [`field.${name}`, value] as const)
   return { ...params, ...Object.fromEntries(named) }
@@ -64,8 +64,8 @@ export function Prices({ of: { currency, models } }: { readonly of: PriceList })
 }
 
 /** Whether a model's images have only the price of their long edge's tier. */
-function isPlain({ images: { beside, by, tiers } }: ImageModel): boolean {
-  return !beside && !by && tiers.every(({ pixelsMax }) => pixelsMax === undefined)
+function isPlain({ images: { beside: extraLines, by, tiers } }: ImageModel): boolean {
+  return !extraLines && !by && tiers.every(({ pixelsMax }) => pixelsMax === undefined)
 }
 
 type Tier = ImageModel['images']['tiers'][number]
@@ -107,7 +107,7 @@ function ImagePrices({ of, currency }: { readonly of: ImageModel; readonly curre
       {images.times?.map(({ when, by }) => (
         <p key={when}>{t('pricing.times', { by, when })}</p>
       ))}
-      {images.beside && <Beside rows={images.beside} currency={currency} />}
+      {images.beside && <ExtraLines rows={images.beside} currency={currency} />}
       {images.sizes.some(({ asked }) => asked !== null) && (
         <>
           <h4>{t('pricing.sizes')}</h4>
@@ -124,11 +124,11 @@ function ImagePrices({ of, currency }: { readonly of: ImageModel; readonly curre
   )
 }
 
-type BesideRow = NonNullable<ImageModel['images']['beside']>[number]
+type ExtraLine = NonNullable<ImageModel['images']['beside']>[number]
 
-/** What is charged in addition to images. */
-function Beside({ rows, currency }: { readonly rows: readonly BesideRow[]; readonly currency: string }) {
-  const columns: readonly Column<BesideRow>[] = [
+/** Charges in addition to images. */
+function ExtraLines({ rows, currency }: { readonly rows: readonly ExtraLine[]; readonly currency: string }) {
+  const columns: readonly Column<ExtraLine>[] = [
     { head: t('pricing.name'), heading: true, cell: ({ name }) => name },
     { head: t('pricing.count'), cell: ({ per }) => t(`pricing.per.${per}`) },
     { head: t('pricing.when'), cell: ({ once }) => t(once ? 'pricing.once' : 'pricing.each.image') },
@@ -147,12 +147,12 @@ type Use = {
   readonly model: string
   readonly when?: PriceConditions
   readonly prices: PricedModel['units']
-  /** A factor of its token prices. */
+  /** A factor for token prices. */
   readonly by?: string
   readonly free?: true
 }
 
-/** Units with a column of their own; others are in one column. */
+/** Units with their own column; all others share one. */
 const mainUnits = ['input', 'cached_input', 'output'] as const
 
 function usesOf({ name: model, units, overrides, times, free }: PricedModel): readonly Use[] {

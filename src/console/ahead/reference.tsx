@@ -5,7 +5,7 @@ import { Document } from './document.tsx'
 import { Endpoint, type EndpointOf, endpointsOf } from './endpoint.tsx'
 import { t } from './words.ts'
 
-/** Where the build puts the script of this page. */
+/** The address of this page's script in the build. */
 declare const REFERENCE_SCRIPT: string
 
 type Chapter = readonly [id: string, title: string, content: ComponentChildren]
@@ -57,7 +57,7 @@ export function Reference({ of }: { readonly of: DocsPage }) {
   )
 }
 
-/** Paths in a narrow column, which may break between their parts. */
+/** Paths in a narrow column, with possible line breaks between their parts. */
 function Paths({ of }: { readonly of: readonly EndpointOf[] }) {
   return (
     <ul>

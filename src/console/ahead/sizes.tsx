@@ -49,7 +49,7 @@ function remark(mismatch: NonNullable<SizePrice['mismatch']>) {
   return <span class={mismatch.kind === 'dearer' ? 'note warn' : 'quiet'}>{tMismatch(mismatch)}</span>
 }
 
-/** Pixels if the family's table has them, else the known shape. */
+/** The pixels if the family's table has them; otherwise the known aspect ratio. */
 function tComesBack(size: SizePrice | undefined): string {
   if (size?.comesBack) return size.comesBack
   const resolution = size?.resolution?.toUpperCase()

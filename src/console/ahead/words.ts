@@ -13,7 +13,7 @@ const words: { readonly [language in Language]: AllWords } = {
   zh: { ...chinese, ...ownChinese },
 }
 
-/** Sets the language until the next call: a page is rendered synchronously. */
+/** Sets the language until the next call, because a page is rendered synchronously. */
 export function speakAhead(language: Language): void {
   speakWith(language, words[language])
 }

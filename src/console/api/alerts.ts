@@ -5,7 +5,7 @@ import type { AlertList } from './shapes.ts'
 
 const everyMs = 60_000
 
-/** How many alerts are open; the alerts page also updates it. */
+/** The number of open alerts; the alerts page also updates it. */
 export const openAlerts = signal(0)
 
 /** Keeps the number current for users who may see alerts. */

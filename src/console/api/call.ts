@@ -2,7 +2,7 @@ import { readHeaders, takeEarly } from './early.ts'
 
 export { queryText } from './query-text.ts'
 
-/** An error of the gateway, or that it could not be reached (`offline`). */
+/** An error from the gateway, or an unreachable gateway (`offline`). */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -50,11 +50,11 @@ type Call = {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly body?: object
   readonly signal?: AbortSignal
-  /** The page polls by itself: that does not prolong the session. */
+  /** Whether the request is an automatic poll, which does not prolong the session. */
   readonly isPoll?: boolean
 }
 
-/** Called when a session has ended while the page was open. */
+/** Called when the session has ended while the page is open. */
 export const onSessionEnd: { run: () => void } = { run: () => undefined }
 
 /**
@@ -90,7 +90,7 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
-/** The API returns objects: anything else, for example from a proxy, cannot be shown. */
+/** The API returns objects. Anything else, for example an error page of a proxy, cannot be shown. */
 async function readAnswer(response: Response): Promise<object> {
   const answer: unknown = await response.json().catch(() => undefined)
   if (typeof answer !== 'object' || answer === null)

@@ -1,7 +1,7 @@
 type Early = { readonly at: number; readonly answer: Promise<Response> }
 
 const pending = new Map<string, Early>()
-/** An answer that was not used by then is requested again. */
+/** After this time an unused answer is requested again. */
 const keptMs = 30_000
 
 /** Headers of every request to the API. */
@@ -9,33 +9,33 @@ export const readHeaders = { accept: 'application/json', 'x-tollgate': '1' } as 
 
 let isBegun = false
 
-/** The page itself begins: from now on no request is sent early. */
+/** Marks the start of the page itself: from now on, no request is sent early. */
 export function endEarly(): void {
   isBegun = true
 }
 
-/** Whether the page itself has not begun: on a slow line the early script may arrive last. */
+/** Whether the page itself has not started: on a slow connection the early script may arrive last. */
 export function isEarly(): boolean {
   return !isBegun
 }
 
-/** Sends a request before the script that needs its answer has loaded. @returns the answer, for the script */
+/** Sends a request before the script that uses its answer has loaded. @returns the answer, for the script */
 export function askEarly(url: string, init: RequestInit = {}): Promise<Response> {
   const answer = fetch(url, init)
-  // The caller that takes it gets the error.
+  // The caller of `takeEarly` gets the error.
   answer.catch(() => undefined)
   pending.set(url, { at: performance.now(), answer })
   return answer.then(response => response.clone())
 }
 
-/** The answer to an early request, once. */
+/** The answer to an early request; each answer is returned once. */
 export function takeEarly(url: string): Promise<Response> | undefined {
   const found = pending.get(url)
   pending.delete(url)
   return found && performance.now() - found.at < keptMs ? found.answer : undefined
 }
 
-/** An answer for one user is used for no other. */
+/** Drops all answers, so that no user gets another user's. */
 export function forgetEarly(): void {
   pending.clear()
 }

@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, call } from './call.ts'
 
 export type Load<T> = {
-  /** What this path returned last; undefined while the first answer of a changed path loads. */
+  /** The last answer for this path; undefined while the first answer for a changed path loads. */
   readonly value: T | undefined
-  /** The last value, of this path or of an earlier one: it keeps its place (`Kept`) until the value arrives. */
+  /** The last value, for this path or an earlier one: `Kept` shows it in the meantime. */
   readonly last: T | undefined
   readonly error: ApiError | undefined
   readonly loading: boolean
@@ -13,7 +13,7 @@ export type Load<T> = {
   readonly put: (value: T) => void
 }
 
-/** Loads a path of the API, and again when it changes; null loads nothing. */
+/** Loads a path of the API, again after each change of the path; null loads nothing. */
 export function useLoad<T>(path: string | null): Load<T> {
   const [turn, setTurn] = useState(0)
   const [state, setState] = useState<{
@@ -47,7 +47,7 @@ export function useLoad<T>(path: string | null): Load<T> {
     value: path === null || state.of !== path ? undefined : state.value,
     last: path === null ? undefined : state.value,
     error: state.error,
-    // A resource that was just changed is loaded after this is shown.
+    // A changed path starts to load only after this render.
     loading: state.loading || (path !== null && state.path !== path),
     reload: () => setTurn(turn + 1),
     put: value => setState({ path, value, of: path, loading: false }),

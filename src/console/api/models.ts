@@ -3,7 +3,7 @@ import { useLoad } from './load.ts'
 
 const none: readonly Model[] = []
 
-/** The models; undefined until they are loaded, or if that failed. */
+/** The models; empty until they are loaded, or if that failed. */
 export function useModels(): readonly Model[] {
   return useLoad<ModelList>('/models').value?.models ?? none
 }

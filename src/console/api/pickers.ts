@@ -7,12 +7,12 @@ import { useModels } from './models.ts'
 import { useMay } from './session.ts'
 import type { KeyList, UserList } from './shapes.ts'
 
-/** What pickers offer: everything with a name that the user may see. */
+/** Kinds of resources in pickers: everything with a name that the user may see. */
 export type Pickable = 'model' | 'user' | 'key' | 'group'
 
 export type Picks = {
   readonly options: readonly Option[]
-  /** Searches keys with a text in their names: there may be more than a page of them. */
+  /** Searches keys by a text in their names, because there may be more keys than one page has. */
   readonly search: (text: string) => void
 }
 
@@ -24,7 +24,7 @@ export function useKeyPicks(wanted = true): Picks {
   const [text, setText] = useState('')
   const [search, setSearch] = useState('')
   useEffect(() => {
-    // Waits, so that not every letter sends a request.
+    // Waits for a pause, because otherwise every letter would send a request.
     const timer = setTimeout(() => setSearch(text), 200)
     return () => clearTimeout(timer)
   }, [text])

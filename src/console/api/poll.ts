@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, call } from './call.ts'
 import type { Load } from './load.ts'
 
-/** While the gateway does not answer, polls become less frequent, down to this. */
+/** The longest period of polls, which grows while the gateway does not answer. */
 const longestMs = 60_000
 const answerMs = 15_000
 /** A value older than this many periods is stale when a user returns to the page. */
@@ -11,7 +11,7 @@ const periodsKept = 3
 export type Poll<T> = Load<T> & {
   /** The time of the last answer; the value stays until there is a newer one. */
   readonly at: string | null
-  /** The last request failed: the value is stale. */
+  /** Whether the last request failed, so that the value is stale. */
   readonly isStale: boolean
 }
 
@@ -69,7 +69,7 @@ export function usePoll<T>(path: string | null, everyMs: number): Poll<T> {
       }
     }
     ask.current = start
-    // A user who opens a page, or returns to it, uses it; its later requests are automatic.
+    // Opening a page or returning to it counts as use of the session; later requests are automatic.
     start()
     document.addEventListener('visibilitychange', look)
     return () => {

@@ -1,4 +1,4 @@
-/** `?a=1&b=2` of the set values; empty if there are none. */
+/** `?a=1&b=2` with all values that are set; empty if there are none. */
 export function queryText(values: { readonly [name: string]: string | number | undefined | null }): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(values)) {

@@ -16,7 +16,7 @@ onSessionEnd.run = () => {
   sessionState.value = { kind: 'out', setupNeeded: false, expired: true }
 }
 
-/** Reads who is signed in. */
+/** Requests the current session. */
 export async function askSession(): Promise<void> {
   try {
     sessionState.value = { kind: 'in', session: await call<Session>('/session') }

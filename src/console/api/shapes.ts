@@ -3,7 +3,7 @@ import type { Duty } from '../../admin/duties.ts'
 import type { RequestExplanation } from '../../domain/explanation.ts'
 import type { AnswerOf } from '../../util/schema.ts'
 
-// Types of the API's answers, from the schemas of its endpoints: types only, nothing of these is in the bundle.
+// Types of the API's answers, from the schemas of its endpoints. The bundle contains none of this.
 
 export type { Duty, RequestExplanation }
 
@@ -53,14 +53,14 @@ export type LogList = AnswerOf<typeof answers.logsAnswer>
 export type LogTotals = AnswerOf<typeof answers.logTotalsAnswer>
 export type Histogram = AnswerOf<typeof answers.histogramAnswer>
 export type Step = Histogram['steps'][number]
-/** As in a list; a single item that was requested by its id has more. */
+/** A row of a list; a single row that was requested by its id has more members. */
 export type LogRecord = AnswerOf<typeof answers.logAnswer> & Partial<AnswerOf<typeof answers.logDetailAnswer>>
 export type BillingRecord = NonNullable<LogRecord['billing']>
 
 export type ModelList = AnswerOf<typeof answers.modelsAnswer>
 export type Model = ModelList['models'][number]
 
-/** `GET /api/pricing`, from which the playground takes the sizes. */
+/** `GET /api/pricing`: the source of the playground's sizes. */
 export type Pricing = {
   readonly models: readonly {
     readonly name: string

@@ -17,7 +17,7 @@ export function useTail(filter: string | null, onRecord: (record: LogRecord) => 
     source.addEventListener('open', () => setState('live'))
     source.addEventListener('error', () => {
       setState('joining')
-      // Refused, which the browser neither retries nor explains: a request shows whether the session has ended.
+      // The browser neither retries nor explains a refused stream: a request reports whether the session has ended.
       if (source.readyState === EventSource.CLOSED) call('/account/sessions').catch(() => undefined)
     })
     source.addEventListener('log', event => latest.current(JSON.parse(event.data as string) as LogRecord))

@@ -4,12 +4,12 @@ import { t } from '../words/index.ts'
 
 type Props = {
   readonly children?: ComponentChildren
-  /** The page's identity in the frame: an error does not carry over to another page. Undefined around everything. */
+  /** The identity of the page in the frame, so that an error ends with its page. Undefined for the outermost one. */
   readonly at?: string
 }
 type State = { readonly fault: string | null; readonly at: string | undefined }
 
-/** An error of the page itself is shown, never an empty page. */
+/** Shows an error of the page itself, instead of an empty page. */
 export class FaultPage extends Component<Props, State> {
   override state: State = { fault: null, at: this.props.at }
 

@@ -14,7 +14,7 @@ import { SearchButton, Shortcuts } from './shortcuts.tsx'
 import { Switches } from './switches.tsx'
 import { accountWay, adminWays, publicWays, type Way, ways } from './ways.ts'
 
-/** By then the first page has loaded its data. */
+/** The time after which the first page has loaded its data. */
 const restMs = 8_000
 
 /** The frame of every page for signed-in users: links to the other pages, and the user's name. */
@@ -101,7 +101,7 @@ function Ways({
   )
 }
 
-/** `open`: the number of open items there. */
+/** A link to a page. `open`: the number of open items on it. */
 function WayItem({
   way: [href, word, icon],
   path,

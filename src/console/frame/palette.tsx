@@ -80,7 +80,7 @@ export function Palette({
   )
 }
 
-/** A request's id opens its details; any other text is taken as the name of a model. */
+/** A request's id opens its details; any other text is the name of a model. */
 function hrefOfText(text: string): string {
   return /^req_\w+$/.test(text) ? `/console/logs/${text}` : `/console/logs${queryText({ model: text })}`
 }

@@ -1,6 +1,6 @@
 import { Skeleton } from '../kit/skeleton.tsx'
 
-/** The outline of a page until the session is known; `index.html` has the same until the script has loaded. */
+/** The outline of a page until the session is known; `index.html` contains the same until the script has loaded. */
 export function Shell() {
   return (
     <div class="frame shell">

@@ -4,7 +4,7 @@ import { hasShortcuts } from '../shortcuts.ts'
 import { t } from '../words/index.ts'
 import { accountWay, type Way } from './ways.ts'
 
-/** The list of shortcuts, and where to turn them off. */
+/** The list of shortcuts, and the way to turn them off. */
 export function ShortcutList({ ways, onClose }: { readonly ways: readonly Way[]; readonly onClose: () => void }) {
   return (
     <Dialog title={t('shortcuts')} onClose={onClose}>

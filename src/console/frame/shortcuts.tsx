@@ -23,11 +23,11 @@ function takeTyped(): string {
   return text
 }
 
-/** Inputs take letters themselves; a select takes them to find an option. */
+/** Inputs use letters themselves, and a select uses them to find an option. */
 const typedInto =
   'textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=file], [type=button], [type=submit])'
 
-/** Keys for pages and the filter; the list of them while it is open. `ways`: the pages that the user may open. */
+/** Handles the keys for pages and the filter, and shows their list. `ways`: the pages that the user may open. */
 export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
   const { route } = useLocation()
   const isOn = hasShortcuts.value
@@ -37,12 +37,12 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
     const press = (event: KeyboardEvent): void => {
       const { target, defaultPrevented } = event
       if (defaultPrevented || (target instanceof Element && target.closest(typedInto))) return
-      // Nothing is reachable under a dialog; and turning shortcuts off applies to the very next key.
+      // A dialog covers the page. If shortcuts are turned off, that applies from the next key on.
       if (!hasShortcuts.value || isSearching.value || document.querySelector('dialog[open]')) return
       const wish = read(event)
       if (wish?.kind === 'list') isListed.value = true
       if (wish?.kind === 'filter') {
-        // Otherwise the pressed key would be typed into it.
+        // Otherwise the browser would type the pressed key into the filter.
         event.preventDefault()
         filterOf(document)?.focus()
       }
@@ -55,7 +55,7 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
     return () => document.removeEventListener('keydown', press)
   }, [isOn, ways])
   useEffect(() => {
-    // With Ctrl or Command, so that it does not type into a text and cannot be pressed by accident.
+    // Uses Ctrl or Command, so that it neither types into a text nor happens by accident.
     const press = (event: KeyboardEvent): void => {
       const { key, ctrlKey, metaKey, altKey } = event
       const isPending = isSearching.value && !document.querySelector('dialog[open]')
@@ -88,7 +88,7 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
   return isListed.value ? <ShortcutList ways={ways} onClose={() => (isListed.value = false)} /> : null
 }
 
-/** The search of everything, which Ctrl+K opens too. */
+/** The button for the search in everything, which Ctrl+K opens too. */
 export function SearchButton() {
   return (
     <button type="button" class="search-button" aria-haspopup="dialog" onClick={() => (isSearching.value = true)}>
@@ -101,7 +101,7 @@ export function SearchButton() {
   )
 }
 
-/** The first text filter of the page, else any filter. */
+/** The first text filter of the page, or its first filter of any kind. */
 function filterOf(page: Document): HTMLElement | undefined {
   const fields = page.querySelectorAll<HTMLElement>('main :is(search, .dates) :is(input, select), main [type=search]')
   const seen = [...fields].filter(field => field.checkVisibility())

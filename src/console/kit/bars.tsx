@@ -17,7 +17,7 @@ const topPx = 10
 const labelPx = 76
 const linesMost = 4
 
-/** Amounts as stacked bars. A table next to it has the same for screen readers. */
+/** Amounts as stacked bars. A table next to them has the same amounts for screen readers. */
 export function Bars({ of }: { readonly of: readonly Bar[] }) {
   const place = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)
@@ -42,7 +42,7 @@ function Drawing({ of, width }: { readonly of: readonly Bar[]; readonly width: n
   const lines = linesFor(sums.reduce((most, sum) => (sum > most ? sum : most), 0n))
   const top = lines.at(-1) ?? 1n
   const room = heightPx - bottomPx - topPx
-  // The drawing need not be exact; the text is.
+  // The drawing may be inexact; the text is not.
   const yOf = (micros: bigint) => topPx + room - (Number(micros) / Number(top)) * room
   const stepPx = (width - leftPx) / of.length
   const barPx = Math.max(1, Math.min(stepPx * 0.76, 56))
@@ -81,7 +81,7 @@ function Drawing({ of, width }: { readonly of: readonly Bar[]; readonly width: n
   )
 }
 
-/** Amounts of the grid lines, from 0 on: round ones, the last at least the maximum. */
+/** The amounts of the grid lines, from 0 on: round ones, of which the last is at least the maximum. */
 function linesFor(most: bigint): readonly bigint[] {
   if (most === 0n) return [0n, 1_000_000n]
   let step = 1n

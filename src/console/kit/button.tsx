@@ -4,7 +4,7 @@ import { Icon, type IconName } from './icon.tsx'
 type ButtonProps = ButtonHTMLAttributes & {
   readonly kind?: 'primary' | 'plain' | 'quiet' | 'danger'
   readonly icon?: IconName
-  /** The action is running; it cannot be pressed again. */
+  /** Whether the action is running, so that the button cannot be pressed again. */
   readonly busy?: boolean
 }
 

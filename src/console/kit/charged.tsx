@@ -3,7 +3,7 @@ import { shownAmount } from '../shown-money.ts'
 import { t } from '../words/index.ts'
 import { Money } from './money.tsx'
 
-/** What was charged, and the refund if there is one. */
+/** The charge, and its refund if there is one. */
 export function Charged({ of: { amount, refunded, currency } }: { readonly of: BillingRecord }) {
   const charged = <Money amount={amount} currency={currency} />
   if (Number(refunded) === 0) return charged

@@ -22,7 +22,7 @@ export function Chart({ of, label }: { readonly of: Histogram; readonly label: s
     const box = place.current
     if (!box || steps.length === 0) return undefined
     const plot = draw(box, steps, [Date.parse(since) / 1000, (Date.parse(until) + stepMs) / 1000], stepMs / 1000)
-    // The canvas does not follow the system's theme by itself.
+    // The canvas does not follow the system's theme automatically.
     const dark = matchMedia('(prefers-color-scheme: dark)')
     const again = () => setTurn(before => before + 1)
     dark.addEventListener('change', again)
@@ -58,7 +58,7 @@ export function Chart({ of, label }: { readonly of: Histogram; readonly label: s
   )
 }
 
-/** The share of its step that a bar fills, and the pixels of the axes. */
+/** The share of a step that its bar fills, and the width of the axes in pixels. */
 const fill = 0.75
 const axesPx = 70
 
@@ -97,7 +97,7 @@ function draw(box: HTMLElement, steps: readonly Step[], span: [number, number], 
           splits: (_, __, ___, max) => [0, roundBelow(max)],
         },
       ],
-      // The browser resolves light-dark() only for real properties, so the colours are read there.
+      // The browser resolves light-dark() only in real properties, so the colours are read from there.
       series: [
         {},
         series(t('requests'), colour('outline-color')),
@@ -111,7 +111,7 @@ function draw(box: HTMLElement, steps: readonly Step[], span: [number, number], 
 
 const dayS = 86_400
 
-/** A day, and within two days an hour. */
+/** The label of a tick: the day, or the hour in ranges of less than two days. */
 function tickText(tick: number, [since, until]: [number, number]): string {
   const short = until - since < 2 * dayS
   return new Date(tick * 1000).toLocaleString(

@@ -5,7 +5,7 @@ import { Icon } from './icon.tsx'
 
 /**
  * A filter as a chip: a button with its name and value, which opens its field. A click elsewhere or Escape closes it.
- * `onClear`: only of a filter that is used.
+ * `onClear`: for a filter with a value.
  */
 export function Chip({
   label,
@@ -16,7 +16,7 @@ export function Chip({
   readonly label: string
   readonly value?: ComponentChildren
   readonly onClear?: () => void
-  /** The content of the panel; `close` is for choices that are complete. */
+  /** The content of the panel; a complete choice calls `close`. */
   readonly children: (close: () => void) => ComponentChildren
 }) {
   const panel = useId()
@@ -82,7 +82,7 @@ function keepInView(panel: HTMLElement | null): void {
   if (over > 0) panel.style.translate = `${-over}px`
 }
 
-/** A choice of several in a chip's panel; the chosen one again removes it. */
+/** A choice among several values in a chip's panel. Choosing the current value removes it. */
 export function ChipChoices({
   label,
   of,

@@ -1,4 +1,4 @@
-/** A choice of a few, each with its own address, so that the browser's back button undoes it. */
+/** A choice among a few values, each with its own address, so that the browser's back button undoes it. */
 export function Choices<T extends string>({
   label,
   of,

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** A text for machines, and its actions. */
+/** A text for programs, and its actions. */
 export function CodeBox({
   text,
   label,

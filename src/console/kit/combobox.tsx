@@ -11,18 +11,18 @@ type ComboboxProps = {
   /** The id of the input, for its label. */
   readonly id: string
   readonly value: string
-  /** The text of the value, if it differs, such as the name of an id. */
+  /** The text for the value if it differs, such as the name for an id. */
   readonly valueText?: string
   readonly options: readonly Option[]
   readonly onPick: (value: string, option?: Option) => void
-  /** Called with each typed text: for options that the gateway searches. */
+  /** Called with each typed text, for options that the gateway searches. */
   readonly onSearch?: (text: string) => void
   readonly placeholder?: string
   /** The form field with the value. */
   readonly name?: string
-  /** Whether a text that is not an option is a value. */
+  /** Whether a text that is not an option is a valid value. */
   readonly isFree?: boolean
-  /** Whether it is empty again after a choice. */
+  /** Whether the field is emptied after a choice. */
   readonly isOnce?: boolean
   /** Whether the options open immediately, and Enter chooses the first match. */
   readonly isOpen?: boolean
@@ -30,7 +30,7 @@ type ComboboxProps = {
 }
 
 const shownMax = 50
-// The types require a `list` on an input with this role, which is for the browser's own lists.
+// The types require a `list` on an input with this role, but that belongs to the browser's own lists.
 const kind = { type: 'search', role: 'combobox' } as { type: 'search' }
 
 /**
@@ -57,11 +57,11 @@ export function Combobox({
   const [open, setOpen] = useState(isOpen)
   const [typed, setTyped] = useState(false)
   const [at, setAt] = useState(-1)
-  // The typed text is kept: neither a name that arrives meanwhile nor a late effect replaces it.
+  // Keeps the typed text: neither a name that arrives meanwhile nor a late effect replaces it.
   useLayoutEffect(() => {
     if (!typed) setText(valueText)
   }, [valueText])
-  // All options until something is typed.
+  // Shows all options until something is typed.
   const shown = open ? matching(options, typed ? text : '').slice(0, shownMax) : []
   const close = () => {
     setOpen(false)
@@ -127,7 +127,7 @@ export function Combobox({
         onClick={() => setOpen(true)}
         onKeyDown={press}
         onBlur={() => {
-          // A form's field takes its text as the value; a filter keeps its previous value.
+          // In a form, the text becomes the value; a filter keeps its previous value.
           if (typed && !isOnce) take()
           else close()
         }}
@@ -147,7 +147,7 @@ function Options({
 }: {
   readonly id: string
   readonly of: readonly Option[]
-  /** The index of the option that Enter chooses; -1 for none. */
+  /** The index of the option for Enter; -1 for none. */
   readonly at: number
   readonly labelledBy: string
   readonly onPick: (option: Option) => void

@@ -9,10 +9,7 @@ type DatedProps = {
   readonly children: ComponentChildren
 }
 
-/**
- * A date field, in the page's own date format. While it has the focus, the browser shows its own
- * format to type in.
- */
+/** A date field in the page's own date format. With the focus, it has the browser's format for typing. */
 function Dated({ value, empty = '', children }: DatedProps) {
   const [typed, setTyped] = useState(value)
   useEffect(() => setTyped(value), [value])
@@ -31,7 +28,7 @@ function Dated({ value, empty = '', children }: DatedProps) {
   )
 }
 
-/** The same for any type of input: only one of a date is wrapped. */
+/** The same for any type of input; only date inputs are wrapped. */
 export function Dates({ type, children, ...of }: DatedProps & { readonly type: string }) {
   return type === 'date' || type === 'month' || type === 'datetime-local' ? (
     <Dated {...of}>{children}</Dated>

@@ -7,16 +7,16 @@ type DialogProps = {
   readonly title: ComponentChildren
   readonly onClose: () => void
   readonly children?: ComponentChildren
-  /** Next to the page instead of over it. */
+  /** Shown next to the page instead of over it. */
   readonly drawer?: boolean
-  /** Only its own buttons close it: for content that is shown once. */
+  /** Whether only its own buttons close it, for content that is shown once. */
   readonly insist?: boolean
 }
 
-// A dialog that follows another opens when that one has closed and has returned the focus.
+// A dialog that follows another one opens after that one has closed and returned the focus.
 let lastPlace: HTMLElement | null = null
 
-/** Open while it is rendered; Escape and its button close it, and the focus returns to where it was. */
+/** Open while it is rendered. Escape and its button close it, and the focus returns to its previous element. */
 export function Dialog({ title, onClose, children, drawer = false, insist = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useRef<HTMLHeadingElement>(null)
@@ -29,7 +29,7 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
     heading.current?.focus()
     return () => {
       isLeft.current = true
-      // While it is open, nothing under it can get the focus.
+      // While the dialog is open, nothing under it can get the focus.
       opened?.close()
       if (before?.isConnected) before.focus()
     }
@@ -40,15 +40,15 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
       class={drawer ? 'drawer' : 'dialog'}
       aria-labelledby={id}
       onCancel={event => {
-        // A file chooser's cancel bubbles up here too.
+        // The cancel event of a file chooser bubbles up here too.
         if (event.target !== event.currentTarget) return
         event.preventDefault()
         if (!insist) onClose()
       }}
       onClose={event => {
         if (event.target !== event.currentTarget || isLeft.current) return
-        // A browser may close it without a cancel event: a page cannot keep it open against a second Escape. A dialog that is
-        // rendered and closed would never open again.
+        // A browser may close it without a cancel event, because a page cannot keep it open after a second Escape. A
+        // dialog that is rendered but closed would never open again.
         if (insist) dialog.current?.showModal()
         else onClose()
       }}

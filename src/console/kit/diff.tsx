@@ -44,7 +44,7 @@ export function Diff({ of }: { readonly of: readonly { readonly file: string; re
   )
 }
 
-/** Each line with its number: the old one for a removed line, else the new one. */
+/** Each line with its number: the old one for a removed line, otherwise the new one. */
 function numbered({ before, after, lines }: Hunk) {
   let [was, is] = [before, after]
   return lines.map(line => {

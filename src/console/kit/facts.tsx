@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** Names and values, one below the other. */
+/** Names and values, one pair below the other. */
 export function Facts({ of }: { readonly of: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   return (
     <dl class="facts">

@@ -12,7 +12,7 @@ import { later } from './later.tsx'
 
 const PickPanel = later(async () => (await import('./pick-panel.tsx')).PickPanel, null)
 
-/** The filters of a page in one line. `onClear`: removes all filters, if one is used. */
+/** The filters of a page on one line. `onClear` removes all filters; undefined if none is set. */
 export function FilterBar({
   children,
   onClear,
@@ -39,7 +39,7 @@ type FilterProps = {
   readonly onPick: (value: string) => void
 }
 
-/** A chip with one field; a choice closes it. `text`: the value as people read it. */
+/** A chip with one field; a choice closes it. `text`: the readable value. */
 function FieldChip({
   label,
   value,
@@ -61,7 +61,7 @@ function FieldChip({
   )
 }
 
-/** A model, user, key or group, by a part of its name. `isFree`: a name that is not in the list is a value too. */
+/** A model, user, key or group, found by a part of its name. `isFree`: names outside the list are valid too. */
 export function PickFilter({
   of,
   text,
@@ -76,13 +76,13 @@ export function PickFilter({
   )
 }
 
-/** A key, with its name once that is known. */
+/** A key, with its name as soon as it is known. */
 export function KeyFilter({ value, onPick }: Omit<FilterProps, 'label'>) {
   const { value: key } = useLoad<Key>(value ? `/keys/${encodeURIComponent(value)}` : null)
   return <PickFilter of="key" label={t('token')} value={value} text={key?.name ?? value} onPick={onPick} />
 }
 
-/** One of many values, which typed text filters. `hint`: the field's own label, if the filter's is too short. */
+/** One of many values, filtered by typed text. `hint`: the field's own label, if the filter's is too short. */
 export function SearchFilter({
   options,
   hint,
@@ -93,7 +93,7 @@ export function SearchFilter({
   readonly options: readonly Option[]
   readonly hint?: string
   readonly isFree?: boolean
-  /** Called with each typed text: for options that the gateway searches. */
+  /** Called with each typed text, for options that the gateway searches. */
   readonly onSearch?: (text: string) => void
 }) {
   const { label, value = '' } = props
@@ -128,7 +128,7 @@ export function ChoiceFilter({
   )
 }
 
-/** Any text. `text`: the value as people read it. */
+/** Any text. `text`: the readable value. */
 export function TextFilter({ text, ...props }: FilterProps & { readonly text?: string | undefined }) {
   const { label, value = '' } = props
   return (
@@ -158,7 +158,7 @@ export function DaysFilter({
   )
 }
 
-/** A search in a list. `isLive`: at each letter, for lists that are loaded completely. */
+/** A search in a list. `isLive`: searches after each letter, for completely loaded lists. */
 export function FindFilter({ label, value, isLive = false, onPick }: FilterProps & { readonly isLive?: boolean }) {
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => {

@@ -3,7 +3,7 @@ import { t } from '../words/index.ts'
 import { Dates } from './dated.tsx'
 import { Labelled } from './labelled.tsx'
 
-/** A text filter. It applies on blur or Enter, not at each letter. */
+/** A text filter. It applies on blur or Enter, not after each letter. */
 export function FilterLine({
   label,
   value,
@@ -48,7 +48,7 @@ export function FilterLine({
   )
 }
 
-/** A filter with several options, or any. */
+/** A filter with several options, and one for any value. */
 export function FilterChoice({
   label,
   value,

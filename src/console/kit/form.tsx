@@ -11,15 +11,15 @@ type Refusal = { readonly field: string | null; readonly text: string }
 
 const FormRefusal = createContext<Refusal | null>(null)
 
-/** The texts of a form's fields; files are not included. */
+/** The texts of a form's fields, without files. */
 export type Values = { readonly get: (name: string) => string; readonly has: (name: string) => boolean }
 
 type FormProps = {
-  /** Errors are shown next to their field, else above the button. */
+  /** Errors are shown next to their field, or above the button if they have none. */
   readonly onSubmit: (values: Values) => Promise<void> | void
   readonly submit: string
   readonly kind?: 'primary' | 'danger'
-  /** An earlier submission is still in progress. */
+  /** Whether an earlier submission is still in progress. */
   readonly isBusy?: boolean
   readonly onCancel?: () => void
   /** The form's name of an API field, if it differs. */
@@ -83,7 +83,7 @@ function readValues(form: HTMLFormElement): Values {
   }
 }
 
-/** Limits are an object in the API, and fields of a form. */
+/** The API returns limits as an object; a form has a field for each. */
 function innermost(field: string): string {
   return field.replace(/^limits\./, '').replace(/\.\d+$/, '')
 }
@@ -139,7 +139,7 @@ export function Field({
 
 type TextProps = FieldProps & {
   readonly type?: 'text' | 'password' | 'datetime-local'
-  /** What an empty date means. */
+  /** The meaning of an empty date. */
   readonly empty?: string
   readonly value?: string
   readonly autocomplete?: string
@@ -148,7 +148,7 @@ type TextProps = FieldProps & {
   readonly onInput?: (value: string) => void
 }
 
-/** A line of text. `list` offers values without insisting on them. */
+/** A line of text. `list` suggests values; others are valid too. */
 export function TextField({
   name,
   label,
@@ -162,7 +162,7 @@ export function TextField({
   onInput,
 }: TextProps) {
   const listId = useId()
-  // The types distinguish inputs by their other attributes; these have them in common.
+  // The types distinguish inputs by their other attributes, but these are common to all.
   const kind = { type } as { type: 'text' }
   return (
     <Field name={name} label={label} hint={hint}>
@@ -227,7 +227,7 @@ export function AreaField({
   )
 }
 
-/** One of several: pairs of value and text. */
+/** A choice among several options: pairs of value and text. */
 export function SelectField({
   name,
   label,
@@ -279,7 +279,7 @@ export function FileField({
             {...(accept && { accept })}
             onChange={event => onFiles([...(event.currentTarget.files ?? [])])}
           />
-          {/* The input is transparent: its own words are in the browser's language, not in the console's. */}
+          {/* The input is transparent: its own words are in the browser's language instead of the console's. */}
           <span class="button" aria-hidden="true">
             {t(multiple ? 'files.choose' : 'file.choose')}
           </span>

@@ -26,7 +26,7 @@ export function Issuers({
     setBusy(true)
     setRefusal(null)
     try {
-      // The page is about to be left: the button stays disabled.
+      // The browser is leaving the page, so the button stays disabled.
       await onPick(name)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error

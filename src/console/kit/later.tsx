@@ -7,7 +7,7 @@ import { type Shape, Skeleton } from './skeleton.tsx'
 
 const pages: (() => Promise<void>)[] = []
 
-/** Prefetches the scripts of pages while idle, one after the other; not for users who save data. */
+/** Prefetches the scripts of pages while idle, one after another; not for users who save data. */
 export async function fetchPages(): Promise<void> {
   const { connection } = navigator as { readonly connection?: { readonly saveData?: boolean } }
   if (connection?.saveData) return

@@ -10,7 +10,7 @@ export function Loaded<T>({
   children,
 }: {
   readonly of: Load<T>
-  /** The outline until then. */
+  /** The outline before the first value. */
   readonly shape?: Shape
   readonly children: (value: T) => ComponentChildren
 }) {
@@ -22,8 +22,8 @@ export function Loaded<T>({
 }
 
 /**
- * The loaded value; nothing before the first one. While the value of another filter loads, the last one keeps its place
- * but is hidden from screen readers, so that no sum appears under a filter that it does not belong to.
+ * The loaded value; nothing before the first one. While the value for another filter loads, the previous one is shown
+ * but hidden from screen readers, so that no sum appears under the wrong filter.
  */
 export function Kept<T>({
   of: { value, last, loading },

@@ -1,13 +1,13 @@
-/** From this percentage of the whole on, little is left: the same for every bar. */
+/** From this percentage on, a bar is nearly full: the same for every bar. */
 const nearPercent = 80n
 
-/** The colour of a bar: red once nothing is left, and yellow from 80 percent on. */
+/** The colour of a bar: red if nothing is left, yellow from 80 percent on. */
 function toneOf(taken: bigint, whole: bigint): 'idle' | 'warn' | 'bad' {
   if (taken >= whole) return 'bad'
   return taken * 100n >= whole * nearPercent ? 'warn' : 'idle'
 }
 
-/** The used part of a whole and its forecast: a drawing next to the same figures. */
+/** The used part of a whole and its forecast, drawn next to the same figures. */
 export function Meter({
   whole,
   used,
@@ -19,7 +19,7 @@ export function Meter({
   readonly used: bigint
   readonly held: bigint
   readonly forecast: bigint | null
-  /** If more than its share decides. */
+  /** For bars whose colour depends on more than the share. */
   readonly tone?: 'idle' | 'warn' | 'bad'
 }) {
   const at = (part: bigint): number => {

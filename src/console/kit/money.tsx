@@ -3,7 +3,7 @@ import { shortCount } from '../numbers.ts'
 import { placesOf, shownAmount, shownAsSmall, shownForecast } from '../shown-money.ts'
 import type { Column } from './table.tsx'
 
-/** An amount and its currency's code; the exact amount is its tooltip. A price may be for more than one unit. */
+/** An amount with its currency's code; the tooltip has the exact amount. A price may be for more than one unit. */
 export function Money({
   amount,
   currency,
@@ -16,11 +16,11 @@ export function Money({
   /** Omitted if a heading or another amount has it. */
   readonly currency?: string
   readonly per?: number
-  /** Prices, quotes and bills: their sums have to add up on the page. */
+  /** For prices, quotes and bills, whose sums must add up on the page. */
   readonly exact?: boolean
   /** The decimals of the column, so that its amounts are aligned. */
   readonly places?: number
-  /** In a column of larger amounts. */
+  /** For a column with larger amounts. */
   readonly coarse?: boolean
 }) {
   const shown = exact ? amount : (coarse && shownAsSmall(amount)) || shownAmount(amount)
@@ -56,7 +56,7 @@ export function Forecast({ amount, currency }: { readonly amount: string; readon
 }
 
 /**
- * A column of amounts, aligned at their decimal points. `isPrecise`: of unit costs, whose small amounts are compared.
+ * A column of amounts, aligned at their decimal points. `isPrecise`: for unit costs, whose small amounts are compared.
  */
 export function moneyColumn<Row>({
   head,
@@ -73,7 +73,7 @@ export function moneyColumn<Row>({
   readonly amount: (row: Row) => string | undefined
   readonly currency?: string | ((row: Row) => string)
   readonly isPrecise?: boolean
-  /** The rows keep their order: those of a document, or one page of many. */
+  /** True if rows keep their order: in a document, or on one page of many. */
   readonly isFixed?: boolean
 }): Column<Row> {
   const amounts = rows.flatMap(row => amount(row) ?? [])

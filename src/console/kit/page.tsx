@@ -2,10 +2,10 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../words/index.ts'
 
-/** The element of a page's list: a skip link leads to it past all filters. */
+/** The element with a page's list, the target of a skip link past all filters. */
 export const listPlace = { id: 'list', tabIndex: -1 } as const
 
-// The first page leaves the focus where the browser put it.
+// The first page leaves the focus at the browser's position.
 let shownBefore = false
 
 /** A page's heading, actions and content. */
@@ -17,7 +17,7 @@ export function Page({
 }: {
   readonly title: string
   readonly actions?: ComponentChildren
-  /** Whether many focusable elements precede a list, which `listPlace` marks. */
+  /** Whether many focusable elements precede a list that `listPlace` marks. */
   readonly hasList?: boolean
   readonly children?: ComponentChildren
 }) {

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { setQuery, useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
 
-/** To older rows, and back to the newest; the address has the position. The next page begins at the top. */
+/** Links to older rows and to the newest ones; the address has the position. A new page begins at the top. */
 export function Pager({ next, busy = false }: { readonly next: string | null; readonly busy?: boolean }) {
   const { query, path } = useQuery()
   const before = query['before'] ?? ''

@@ -3,10 +3,7 @@ import type { Pickable } from '../api/pickers.ts'
 import { Field, type FieldProps } from './form.tsx'
 import { Picker } from './picker.tsx'
 
-/**
- * A form's field for a model, user, key or group, by a part of its name. `isFree`: a name that is not in the list is
- * sent too.
- */
+/** A field for a model, user, key or group, found by a part of its name. `isFree`: other names are sent too. */
 export function PickField({
   of,
   value: first = '',

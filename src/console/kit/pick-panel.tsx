@@ -7,18 +7,18 @@ import { Picker } from './picker.tsx'
 type PickPanelProps = {
   readonly label: string
   readonly value: string
-  /** The value as people read it. */
+  /** The readable value. */
   readonly text: string
   /** The source of the choices: a kind of resource of the gateway, or fixed options. */
   readonly of: Pickable | readonly Option[]
   readonly isFree: boolean
   readonly onPick: (value: string) => void
-  /** Called with each typed text: for options that the gateway searches. */
+  /** Called with each typed text, for options that the gateway searches. */
   readonly onSearch?: (text: string) => void
 }
 
 /**
- * The field of a filter that searches. It gets the focus when it has loaded: its script is fetched when a chip opens.
+ * The search field of a filter. It gets the focus as soon as it has loaded: its script is fetched when a chip opens.
  */
 export function PickPanel({ label, value, text, of, isFree, onPick, onSearch }: PickPanelProps) {
   const place = useRef<HTMLDivElement>(null)

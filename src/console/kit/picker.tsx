@@ -8,13 +8,13 @@ type PickerProps = {
   readonly valueText?: string
   readonly onPick: (value: string, option?: Option) => void
   readonly name?: string
-  /** Whether a name that is not in the list is a value: one that was used once and no longer exists. */
+  /** Whether a name outside the list is valid, such as the name of a deleted resource. */
   readonly isFree?: boolean
   readonly placeholder?: string
   readonly more?: { readonly [attribute: string]: string | true }
 }
 
-/** A model, user, key or group, by a part of its name. */
+/** A model, user, key or group, found by a part of its name. */
 export function Picker({ of, ...rest }: PickerProps) {
   if (of === 'key') return <KeyPicker {...rest} />
   if (of === 'user') return <UserPicker {...rest} />

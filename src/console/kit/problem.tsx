@@ -5,7 +5,7 @@ import { t, translate } from '../words/index.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 
-/** An error in the chosen language if it is known; else in the gateway's own words. */
+/** An error in the chosen language if the console has a text for it; otherwise in the gateway's own words. */
 export function problemText(error: ApiError): string {
   if (error.code === 'out_of_bounds')
     return t('problem.out_of_bounds', {
@@ -23,7 +23,7 @@ function currencyNow(): string | null {
   return state.kind === 'in' ? state.session.gateway.currency : null
 }
 
-/** Shown instead of what could not be loaded. */
+/** Shown instead of content that failed to load. */
 export function Problem({ error, onRetry }: { readonly error: ApiError; readonly onRetry?: () => void }) {
   return (
     <div class="problem" role="alert">

@@ -16,7 +16,7 @@ export type Shape = keyof typeof shapes
 const figures = 3
 const rows = 8
 
-/** A placeholder of about the final size, so that nothing moves when the content arrives. */
+/** A placeholder of about the final size, so that nothing moves when the content is shown. */
 export function Skeleton({ shape = 'lines' }: { readonly shape?: Shape }) {
   return (
     <div class="loading" role="status">

@@ -2,7 +2,7 @@ import type { Poll } from '../api/poll.ts'
 import { t } from '../words/index.ts'
 import { Time } from './time.tsx'
 
-/** Shows since when figures are stale, while the gateway does not answer; they remain. */
+/** While the gateway does not answer, shows since when the figures are stale; the figures stay. */
 export function Stale({ of: { isStale, at } }: { readonly of: Pick<Poll<unknown>, 'isStale' | 'at'> }) {
   if (!isStale) return null
   return (

@@ -1,4 +1,4 @@
-/** Colours of parts in a drawing; all further ones share the last. */
+/** The number of colours for parts of a drawing; all other parts share the last one. */
 export const coloursMax = 8
 
 /** The colour of a part, next to its name. `at`: its index in the drawing. */

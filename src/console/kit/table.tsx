@@ -5,21 +5,21 @@ export type Column<Row> = {
   readonly head: string
   readonly cell: (row: Row) => ComponentChildren
   readonly numeric?: boolean
-  /** Text of any length, which is broken where it has to be. */
+  /** Text of any length, with line breaks where necessary. */
   readonly wide?: boolean
-  /** A place in a file. */
+  /** A file with a line number. */
   readonly place?: boolean
-  /** The subject of its row: the heading of the card. */
+  /** The subject of its row, which is the heading of a card. */
   readonly heading?: boolean
   /** Often empty: omitted if no row has a value. */
   readonly sparse?: boolean
-  /** Less important: a dense list on a phone omits it. */
+  /** Less important: omitted in a dense list on a phone. */
   readonly lesser?: boolean
-  /** Text in one line, which is clipped and is whole in the tooltip. */
+  /** Text on one line, clipped; the tooltip has the complete text. */
   readonly clip?: (row: Row) => string
   /** Clipped text of a few words, such as the name of an operation. */
   readonly few?: boolean
-  /** Rows can be sorted by this value; null is last. */
+  /** Sorts rows by this value, with null last. */
   readonly sortBy?: (row: Row) => SortValue
 }
 
@@ -32,11 +32,11 @@ type TableProps<Row> = {
   readonly rows: readonly Row[]
   readonly rowKey: (row: Row) => string
   readonly rowClass?: (row: Row) => string
-  /** Rows of one line; on a phone of two, without the columns' names. */
+  /** Rows of one line; on a phone, of two lines without column names. */
   readonly dense?: boolean
   /** A click on any part of a row opens its first link. */
   readonly opens?: boolean
-  /** Rows that stay below all others, as totals do. */
+  /** Rows that stay below all others, such as totals. */
   readonly isLast?: (row: Row) => boolean
 }
 
@@ -58,7 +58,7 @@ export function Table<Row>({
   const rows = sortedRows(given, columns, sorting, isLast)
   const cells = rows.map(row => columns.map(({ cell }) => cell(row)))
   const shown = columns.map(({ sparse }, i) => !sparse || cells.some(row => !isEmpty(row[i])))
-  // Roles are explicit, because a browser drops them if the style is not a table's.
+  // Roles are explicit, because a browser drops implicit roles if the style is not that of a table.
   return (
     <table class={dense ? 'table dense' : 'table'} role="table" aria-label={label}>
       <thead role="rowgroup">
@@ -117,7 +117,7 @@ function Head<Row>({
   )
 }
 
-/** Elements that handle clicks themselves, instead of their row. */
+/** Elements that handle clicks themselves, so that their row does not. */
 const pressable = ['a', 'button', 'input', 'select', 'summary', 'label'].join(',')
 
 /** Opens a row, unless the clicked element has its own action, or text was selected. */

@@ -3,7 +3,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 
 type Tab = readonly [value: string, text: string]
 
-/** One of several views; arrow keys go from tab to tab. */
+/** One of several views; arrow keys move between tabs. */
 export function Tabs({
   label,
   tabs,
@@ -20,7 +20,7 @@ export function Tabs({
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    // For many tabs on a narrow screen; the page itself does not scroll.
+    // Scrolls the tabs on a narrow screen, without scrolling the page.
     const tab = document.getElementById(`${id}-${value}`)?.getBoundingClientRect()
     const shown = list.current?.getBoundingClientRect()
     if (list.current && tab && shown && (tab.right > shown.right || tab.left < shown.left))

@@ -1,6 +1,6 @@
 import { momentText } from '../words/moment.ts'
 
-/** A moment in the reader's own time; the tooltip has UTC. `dayOnly`: its date, if the time matters to few. */
+/** A moment in the reader's time zone; the tooltip has UTC. `dayOnly`: only the date. */
 export function Time({
   at,
   seconds = false,
@@ -15,7 +15,7 @@ export function Time({
   if (Number.isNaN(moment.getTime())) return <>{at}</>
   const text = momentText(moment, seconds)
   const end = text.lastIndexOf(' ')
-  // In a narrow column the time is below the date, which stays whole.
+  // In a narrow column, the time is below the date, which is never broken.
   return (
     <time dateTime={moment.toISOString()} title={moment.toISOString().replace('T', ' ').replace('Z', ' UTC')}>
       <span class="whole">{dayOnly ? text.slice(0, end).replace(/,$/, '') : text.slice(0, end)}</span>

@@ -16,7 +16,7 @@ export function Toasts() {
   const shown = toast.value
   useEffect(() => {
     if (!shown) return undefined
-    // Shown again, it is above a dialog that was opened since.
+    // Hiding and showing it again moves it above a dialog that was opened meanwhile.
     place.current?.hidePopover()
     place.current?.showPopover()
     const timer = setTimeout(() => {

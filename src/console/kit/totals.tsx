@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { t } from '../words/index.ts'
 
-/** The totals of a list, above it: names and figures in one line. */
+/** The totals above a list: names and figures on one line. */
 export function Totals({
   of,
   label = t('totals'),
   children,
 }: {
-  /** If a page has several. */
+  /** Required if a page has several. */
   readonly label?: string
   readonly of: readonly (readonly [name: string, value: ComponentChildren])[]
   readonly children?: ComponentChildren

@@ -95,7 +95,7 @@ async function takeOver(owner: string, page: string, { views }: SavedViews): Pro
     for (const view of missingViews(kept, own)) all = await keepView(page, view)
     remember.forget(place)
   } catch {
-    // The next time that the page is opened.
+    // They are moved the next time that the page is opened.
   }
   return all
 }

@@ -90,7 +90,7 @@ function scopeText({ scopes: own }: AdminToken): string {
   return own.map(scope => translate(`admin_tokens.scope.${scope}`)).join(', ')
 }
 
-/** Programs stop at once, so the name is shown once more. */
+/** Revoking stops programs at once, so the dialog repeats the name. */
 function RevokeDialog({
   of: { id, name },
   onDone,

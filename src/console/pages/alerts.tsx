@@ -25,7 +25,7 @@ export function Alerts() {
   const [busy, setBusy] = useState('')
   const open = load.value?.open
   useEffect(() => {
-    // The number next to the page's name matches the list.
+    // Keeps the number next to the page's name equal to the list.
     if (open !== undefined) openAlerts.value = open
   }, [open])
   const deal = async (id: string, dealt: boolean) => {

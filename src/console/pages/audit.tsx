@@ -22,7 +22,7 @@ const pageRows = 50
 const actionsMost = 6
 const filters = ['actor', 'action', 'subject'] as const
 
-/** Who changed what, and why. */
+/** The changes, with their authors and reasons. */
 export function Audit() {
   const { query, set } = useQuery()
   const chosen = Object.fromEntries(filters.map(name => [name, query[name]]))
@@ -87,7 +87,7 @@ function columns(names: Names) {
   ]
 }
 
-/** When a day begins in the reader's zone, or one some days later, as a parameter. */
+/** The start of a day in the reader's time zone, or of a day some days later, as a parameter. */
 function momentAs(name: 'since' | 'until', day: string | undefined, later = 0): { readonly [name: string]: string } {
   const moment = new Date(`${isDate(day) ? addDays(day, later) : ''}T00:00`)
   return Number.isNaN(moment.getTime()) ? {} : { [name]: moment.toISOString() }
@@ -98,7 +98,7 @@ function Subject({ of: { action, subject, subject_name }, names }: { readonly of
   const href = placeOf(action, subject, useSession().may)
   // An alert has no name: its event is in the list of alerts.
   const text = subject.startsWith('event/') ? t('audit.alert') : (subject_name ?? withNames(subject, names))
-  // An id is in one line: it is compared with others letter by letter.
+  // An id stays on one line, because people compare it with others letter by letter.
   const isId = /^[a-z]+_[0-9a-z]{20}$/.test(text)
   const name = isId ? <code class="theirs id">{text}</code> : <span class="theirs">{text}</span>
   const title = text === subject ? {} : { title: subject }
@@ -115,7 +115,7 @@ function Subject({ of: { action, subject, subject_name }, names }: { readonly of
 function Change({ of: { before, after }, names: keys }: { readonly of: TrailRow; readonly names: Names }) {
   const textOf = (name: string, value: unknown) => withNames(valueText(name, value), keys)
   const fields = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
-  // For something new, only its values.
+  // Something new has only new values.
   const names = fields.filter(name => before !== null || !isNone(after?.[name]))
   if (names.length === 0) return <>–</>
   return (

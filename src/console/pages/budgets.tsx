@@ -23,7 +23,7 @@ import { BudgetDialog, NewBudget } from './budgets/budget-dialog.tsx'
 import { costRangeOf } from './budgets/cost-range.ts'
 import { byTightness, statusOf } from './budgets/status.ts'
 
-/** The state of every budget and the month's forecast; those nearest to their end first. */
+/** The state of every budget and the month's forecast; budgets nearest to exhaustion first. */
 export function Budgets() {
   const { query, set } = useQuery()
   const readsAll = useMay('readers')
@@ -84,7 +84,7 @@ export function Budgets() {
   )
 }
 
-/** Reports that the list does not contain all end users. */
+/** Shows that the list does not contain all end users. */
 function EndUsersShown({ budgets, count }: { readonly budgets: readonly Budget[]; readonly count: number }) {
   const shown = budgets.filter(({ level }) => level === 'end_user').length
   if (shown === count) return null
@@ -156,7 +156,7 @@ function columns({
         </div>
       ),
     },
-    // Between requests there are no holds: then the other columns use this column's room.
+    // Without running requests there are no holds, so that the other columns get this column's space.
     ...(budgets.some(({ held }) => microsOf(held) > 0n)
       ? [moneyColumn<Row>({ head: t('tokens.held'), rows: budgets as readonly Row[], amount: ({ held }) => held })]
       : []),
@@ -179,7 +179,7 @@ function columns({
     },
     {
       head: t('status'),
-      // Those nearest to their end first.
+      // Budgets nearest to exhaustion first.
       sortBy: ({ rank }) => -rank,
       cell: ({ state, tone, refused_since: since }) => (
         <>
@@ -201,7 +201,7 @@ function columns({
   ]
 }
 
-/** Where a budget is changed: here, or for a group in the configuration. */
+/** The place to change a budget: here, or for a group in the configuration. */
 function Change({ of, onEdit }: { readonly of: Budget; readonly onEdit: () => void }) {
   const label = `${t('edit')}${t('colon')}${of.called ?? of.name}`
   if (of.level === 'group')

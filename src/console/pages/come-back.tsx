@@ -6,7 +6,7 @@ import { Problem } from '../kit/problem.tsx'
 import { Skeleton } from '../kit/skeleton.tsx'
 import { t } from '../words/index.ts'
 
-/** Where an issuer sends people back to: its answer goes to the gateway, once. */
+/** The target of an issuer's redirect: sends the issuer's answer to the gateway, once. */
 export function ComeBack({
   issuer,
   onDone,
@@ -17,7 +17,7 @@ export function ComeBack({
   const [problem, setProblem] = useState<ApiError | null>(null)
   useEffect(() => {
     const query = location.search
-    // It is valid once: the browser must not return to it.
+    // The answer is valid once, so the browser must not return to it.
     history.replaceState(null, '', location.pathname)
     comeBack(issuer, query).then(onDone, async (error: unknown) => {
       if (!(error instanceof ApiError)) throw error

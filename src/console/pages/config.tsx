@@ -24,7 +24,7 @@ import { Yaml } from './config/yaml.tsx'
 
 type View = {
   readonly name: 'file' | 'origins' | 'history' | 'edit' | 'check'
-  /** Roles that see it; all roles of the page if absent. */
+  /** The duty that the view requires; if absent, all users of the page see it. */
   readonly duty?: Duty
   readonly view: ComponentType<ConfigViewProps>
 }
@@ -38,7 +38,7 @@ const views: readonly View[] = [
   { name: 'check', duty: 'admin', view: later(async () => (await import('./config/check.tsx')).Check) },
 ]
 
-/** gateway.yaml as the gateway has read it: to view, and to check before it is changed on disk. */
+/** gateway.yaml as the gateway has read it: to view it, and to check changes before they are made on disk. */
 export function Config() {
   wantFindingWords()
   const { query, path, route } = useQuery()
@@ -46,7 +46,7 @@ export function Config() {
   const changes = useMay('admin')
   const { may } = useSession()
   const shown = views.filter(({ duty }) => duty === undefined || may.includes(duty))
-  // `view` is the parameter of earlier addresses.
+  // Earlier addresses use the parameter `view`.
   const wanted = query['tab'] ?? query['view']
   const { name, view: View } = shown.find(one => one.name === wanted) ?? first
   const [busy, setBusy] = useState(false)

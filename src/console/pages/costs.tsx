@@ -24,7 +24,7 @@ import { CostSheet } from './costs/sheet.tsx'
 import { sheetsOf } from './costs/sheets.ts'
 import { hasLabel, hasSeveral, noParts, partsFor, type Where } from './costs/where.ts'
 
-/** What was spent, on what, and why: every figure links to its parts. */
+/** The costs, their parts and their reasons: every figure links to its parts. */
 export function Costs() {
   const { query, path, set } = useQuery()
   const { user, gateway } = useSession()
@@ -34,15 +34,15 @@ export function Costs() {
   const { range, where, by } = costsQuery
   const load = useLoad<CostsAnswer>(`/costs${costsQuery.costs}`)
   const avoidable = useLoad<Avoidable>(`/costs/avoidable${costsQuery.avoidable}`)
-  // Whether a request was ever made matters only if nothing was spent.
+  // Whether there was ever a request matters only if there are no costs.
   const isIdle = load.value !== undefined && load.value.totals.length === 0
   const overview = useLoad<Overview>(isIdle ? '/overview' : null)
-  // Waits for the content at the top, so that nothing moves when it arrives.
+  // Waits for the content above, so that nothing moves when it is shown.
   const isWhole = [avoidable, ...(isIdle ? [overview] : [])].every(
     ({ value, loading }) => value !== undefined || !loading,
   )
   const hrefOf = (change: { readonly [name: string]: string | null }) => path + setQuery(query, change)
-  // Drawn as soon as there is data: if it fails, the chart reports it.
+  // Fetches the script of the chart ahead; if that fails, the chart reports it.
   useEffect(() => void import('../kit/bars.tsx').catch(() => undefined), [])
   if (overview.value?.ever === false)
     return (
@@ -107,10 +107,10 @@ export function Costs() {
   )
 }
 
-/** Parts that are selected by name, and are shown before they are used. */
+/** Parts that are selected by name. Their filters are shown even without a value. */
 const picked = ['user', 'model', 'key', 'group'] as const
 
-/** The filters of costs; a change of one shows its costs by the first part that is not filtered. */
+/** The filters of costs. After a change, costs are split by the first part without a filter. */
 function PartFilters({
   where,
   readsAll,

@@ -14,7 +14,7 @@ import { t, translate } from '../words/index.ts'
 
 /** The holder of an invitation's link becomes a user here, by a password or by an issuer. */
 export function Invite() {
-  // A fragment is never sent to a server, and is removed from the address at once.
+  // Browsers never send a fragment to a server; it is removed from the address at once.
   const [token] = useState(() => decodeURIComponent(location.hash.slice(1)))
   const [invitation, setInvitation] = useState<Invitation | null>(null)
   const [problem, setProblem] = useState<ApiError | null>(null)

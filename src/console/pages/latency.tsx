@@ -19,8 +19,8 @@ const ranges = { '24h': 24, '7d': 168, '30d': 720 } as const
 const names = Object.keys(ranges) as (keyof typeof ranges)[]
 
 /**
- * How long requests took, by model and operation; requests without a model are separate, because they would improve the
- * figures.
+ * The duration of requests, by model and operation. Requests without a model are separate, because they would improve
+ * the figures.
  */
 export function Latency() {
   const { query, set } = useQuery()

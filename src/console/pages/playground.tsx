@@ -20,7 +20,7 @@ import { Chat, Embeddings, Rerank, Speech, Transcription } from './playground/te
 
 type Form = NonNullable<ShownOperation['form']>
 
-/** In the order of their tabs. */
+/** In the order of the tabs. */
 const forms: { readonly [form in Form]: ComponentType<BenchProps> } = {
   images: props => <Images {...props} edit={false} />,
   edits: props => <Images {...props} edit />,
@@ -36,7 +36,7 @@ const kinds = Object.entries(forms).flatMap(([form, component]) =>
 
 const optionOf = ({ name }: { readonly name: string }) => ({ value: name, text: name })
 
-/** 试验台: sends requests like the gateway's clients, and shows their cost before and after. */
+/** 试验台: sends requests as clients of the gateway do, and shows their cost before and after. */
 export function Playground() {
   const { query, set } = useQuery()
   const load = useLoad<ModelList>('/models')

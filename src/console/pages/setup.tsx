@@ -8,7 +8,7 @@ import { speak } from '../words/load.ts'
 
 /** Creates the first administrator, with the link that the gateway printed. */
 export function Setup() {
-  // A fragment is never sent to a server, and is removed from the address at once.
+  // Browsers never send a fragment to a server; it is removed from the address at once.
   const [token, setToken] = useState('')
   useEffect(() => {
     const take = (): void => {
@@ -17,7 +17,7 @@ export function Setup() {
       history.replaceState(null, '', location.pathname)
     }
     take()
-    // Pasting a link into a tab that is already open changes only this.
+    // A link that is pasted into an open tab changes only the fragment.
     addEventListener('hashchange', take)
     return () => removeEventListener('hashchange', take)
   }, [])

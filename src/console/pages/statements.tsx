@@ -123,8 +123,8 @@ type StatementParams = {
 type TotalRow = Statement['totals'][number]
 
 /**
- * The page of costs for the same days and filters. None with both labels, because costs are not stored by both
- * together.
+ * The address of the costs page for the same days and filters. Undefined with both labels, because costs are not stored
+ * by their combination.
  */
 function costsHref({ month, ...filters }: StatementParams): string | undefined {
   if (filters.end_user !== undefined && filters.tag !== undefined) return undefined
@@ -132,7 +132,7 @@ function costsHref({ month, ...filters }: StatementParams): string | undefined {
   return `/console${queryText({ from, to: addDays(monthOf(from, 1), -1), ...filters })}`
 }
 
-/** All accounts of a currency, and the way from there to the sum in Costs. */
+/** All accounts in a currency, with a link to the same sum in Costs. */
 function Total({ of, href }: { readonly of: TotalRow; readonly href: string | undefined }) {
   const { currency, accounts, charges, refunds } = of
   const sums = [
@@ -214,7 +214,7 @@ function AccountSheet({
 
 type Balance = Statement['balances'][number]
 
-/** Prepaid balances: payments, charges and the rest, next to the accounts, whose sums include all charges. */
+/** Prepaid balances: payments, charges and the rest. The sums of the accounts next to them include all charges. */
 function Balances({ of, currency }: { readonly of: readonly Balance[]; readonly currency: string }) {
   const sums = [
     ['opening', t('statements.before')],

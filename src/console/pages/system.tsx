@@ -20,8 +20,7 @@ import { Upstreams } from './system/upstreams.tsx'
 const everyMs = 5_000
 
 /**
- * The live state of the gateway: each part names whether it covers all gateways on the storage or the answering
- * process.
+ * The live state of the gateway. Each part states whether it covers all gateways on the storage or only one process.
  */
 export function System() {
   const load = usePoll<SystemState>('/system', everyMs)
@@ -105,7 +104,7 @@ export function System() {
   )
 }
 
-/** A usage, and its maximum. */
+/** A usage with its maximum. */
 function ofMost(format: (value: number) => string, value: number, most: number | null): string {
   return most === null ? format(value) : t('system.of', { value: format(value), most: format(most) })
 }

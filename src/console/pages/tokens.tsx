@@ -38,7 +38,7 @@ export function Tokens() {
   )
   const totals = useLoad<KeyTotals>(`/keys/totals${queryText({ user: query['user'] })}`)
   const id = params['id']
-  // Created, revoked or disabled keys may change how many a user may have.
+  // Creating, revoking or disabling keys may change the number that a user may still create.
   const [turn, setTurn] = useState(0)
   const changed = () => {
     setTurn(last => last + 1)
@@ -105,7 +105,7 @@ export function Tokens() {
   )
 }
 
-/** A part of a key's name, and the user that it belongs to. */
+/** A part of a key's name, and the owner of the key. */
 function Find({
   query,
   set,

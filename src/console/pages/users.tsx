@@ -111,7 +111,7 @@ export function Users() {
 
 /** The number of users, and their spending this month. */
 function UserTotals({ of }: { readonly of: readonly User[] }) {
-  // The same as on the budgets page, in the zone of budgets.
+  // The same amount as on the budgets page, in the time zone of budgets.
   const { value } = useLoad<BudgetList>('/budgets')
   const { spent, zone } = value?.month ?? { spent: [], zone: '' }
   return (

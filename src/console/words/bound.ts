@@ -8,7 +8,7 @@ type Bounds = Key['bounds']
 
 const limitNames = ['rpm', 'tpm', 'concurrency'] as const
 
-/** The maximum of a setting, in words; `field` as in the API, `values` as in its errors. */
+/** The maximum of a setting, in words; `field` and `values` as in the API's errors. */
 export function tBound(field: string, values: Values): string {
   if (field === 'budget' || field === 'budget_period' || field === 'budget_resets_on')
     return boundText(amountText(values), {
@@ -23,12 +23,12 @@ export function tBound(field: string, values: Values): string {
   return tName('bound', field)
 }
 
-/** With its currency, if that is known. */
+/** The amount with its currency, if that is known. */
 function amountText({ amount, currency }: Values): string {
   return [amount, currency].filter(part => part !== undefined && part !== null && part !== '').join(' ')
 }
 
-/** Each bound that is set: its field, the maximum in words, and who set it. Amounts use `currency`. */
+/** Each bound that is set: its field, the maximum in words, and its author. Amounts are in `currency`. */
 export function tBounds({ budget, limits, models, ips, expires, status }: Bounds, currency: string) {
   const bounds: readonly (readonly [field: BoundField, values: Values | undefined, by: string | undefined])[] = [
     ['budget', budget && { ...budget.to, currency }, budget?.by],

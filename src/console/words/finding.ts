@@ -1,9 +1,8 @@
 import type { Finding } from '../api/shapes.ts'
 
 /**
- * A language's words for findings of a configuration. `sentences` are found by the gateway's sentence, whose
- * placeholders have names: their values go into the translation. `phrases` are possible values of an unquoted
- * placeholder.
+ * The texts of a language for findings of a configuration. The key of `sentences` is the gateway's sentence with named
+ * placeholders, whose values go into the translation. `phrases` are possible values of an unquoted placeholder.
  */
 export type FindingBook = {
   readonly codes: { readonly [code: string]: string }
@@ -11,7 +10,7 @@ export type FindingBook = {
   readonly phrases: { readonly [phrase: string]: string }
 }
 
-/** The text of a finding. `original`: the gateway's own words, if the book has only its kind. */
+/** The text of a finding. `original`: the gateway's own words, if the book has only a text for its code. */
 export type TranslatedFinding = {
   readonly message: string
   readonly remedy: string | null
@@ -26,7 +25,7 @@ type Pattern = {
   readonly translated: string
 }
 
-/** A finding in the words of a book; without a translation it stays as the gateway wrote it. */
+/** A finding in the texts of a book; without a translation it stays as the gateway wrote it. */
 export function translateFinding(book: FindingBook, { code, message, remedy }: Finding): TranslatedFinding {
   const translated = translateSentence(book, message)
   const done = remedy === null ? null : (translateSentence(book, remedy) ?? null)
@@ -40,7 +39,7 @@ export function translateFinding(book: FindingBook, { code, message, remedy }: F
   }
 }
 
-/** A sentence in the words of a book; undefined if it has none. */
+/** A sentence in the texts of a book; undefined if it has none. */
 export function translateSentence(book: FindingBook, text: string): string | undefined {
   return translateByPattern(patternsOf(book).sentences, text, value => translatePhrase(book, value))
 }
@@ -71,15 +70,15 @@ function translateByPattern(
   return undefined
 }
 
-/** Messages of a system or another program stay as they are. */
+/** A placeholder for messages of a system or another program, which stay untranslated. */
 const why = 'why'
 
-/** A value without a translation: its sentence would mix two languages. */
+/** Whether a value is an untranslated phrase, which would mix two languages in a sentence. */
 function isEnglish(value: string): boolean {
   return /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/.test(value.replaceAll(/'[^']*'|"[^"]*"/g, ''))
 }
 
-/** The values of a pattern's placeholders, each as short as possible; undefined if the text does not match. */
+/** The values of a pattern's placeholders, each as short as possible; undefined for another text. */
 function match({ literals, places }: Pattern, text: string): readonly string[] | undefined {
   const [first = '', ...more] = literals
   const last = more.pop()
@@ -109,7 +108,7 @@ function patternsOf(book: FindingBook): Patterns {
   return made
 }
 
-/** The most specific are tried first: `found {found}` also matches sentences with a better translation. */
+/** The most specific patterns first: `found {found}` also matches sentences with a better translation. */
 function toPatterns(texts: { readonly [text: string]: string }): readonly Pattern[] {
   return Object.entries(texts)
     .map(([text, translated]): Pattern => {

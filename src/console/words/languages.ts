@@ -3,7 +3,7 @@ import { remember } from '../remember.ts'
 export const languages = ['zh', 'en'] as const
 export type Language = (typeof languages)[number]
 
-/** The language chosen before, or else the browser's. */
+/** The stored choice of language; otherwise the browser's language. */
 export function wantedLanguage(): Language {
   return remember.read('language', languages) ?? (navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en')
 }

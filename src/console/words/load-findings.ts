@@ -7,13 +7,13 @@ import { language } from './index.ts'
 const book = signal<FindingBook | null>(null)
 let isRequested = false
 
-/** A finding in the chosen language. The gateway's is English; the words of others are fetched when they are needed. */
+/** A finding in the chosen language. The gateway's text is English; translations are fetched when they are needed. */
 export function tFinding(finding: Finding): TranslatedFinding {
   const words = bookOf()
   return words ? translateFinding(words, finding) : { message: finding.message, remedy: finding.remedy, original: null }
 }
 
-/** A sentence of the gateway about a configuration; one without a translation stays. */
+/** A sentence of the gateway about a configuration; unchanged if it has no translation. */
 export function tSentence(text: string): string {
   const words = bookOf()
   return (words && translateSentence(words, text)) ?? text
@@ -27,7 +27,7 @@ export function tPlaced(text: string): string {
   return translated ? `${place} ${translated}` : text
 }
 
-/** Fetches the words before there is a finding, so that none is shown twice. */
+/** Fetches the translations before there is a finding, so that no finding is shown in two languages in turn. */
 export function wantFindingWords(): void {
   bookOf()
 }

@@ -5,7 +5,7 @@ import { language, languageTags, speakWith, type Words } from './index.ts'
 import { wordAddresses } from './addresses.ts'
 import { type Language, wantedLanguage } from './languages.ts'
 
-/** Sets the language chosen before, or else the browser's, and stores the choice. */
+/** Sets the stored language or the browser's, and stores later choices. */
 export async function beginToSpeak(): Promise<void> {
   await loadWords(wantedLanguage())
   effect(() => {
@@ -21,7 +21,7 @@ async function loadWords(wanted: Language): Promise<void> {
   speakWith(wanted, (await response.json()) as Words)
 }
 
-/** Changes the language; without the gateway it stays what it was. */
+/** Changes the language; if the gateway is unreachable, it stays unchanged. */
 export function speak(wanted: Language): void {
   loadWords(wanted).catch(() => undefined)
 }

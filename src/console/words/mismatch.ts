@@ -1,7 +1,7 @@
 import type { SizeMismatch } from '../../domain/explanation.ts'
 import { t } from './index.ts'
 
-/** Why a size has an unexpected price. */
+/** The reason for the unexpected price of a size. */
 export function tMismatch({ kind, asked, billed, made, returned, cheaper }: SizeMismatch): string {
   const pixels = returned === null ? '' : t('mismatch.pixels', { size: returned })
   const facts = { asked, billed, made, pixels, returned: returned ?? made }

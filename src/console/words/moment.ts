@@ -3,7 +3,7 @@ import { language } from './index.ts'
 const locale = () => (language.value === 'zh' ? 'zh-CN' : 'en-GB')
 const day = { year: 'numeric', month: 'short', day: 'numeric' } as const
 
-/** A moment in the reader's own time, as `25 Nov 2026, 14:03`. */
+/** A moment in the reader's time zone, as `25 Nov 2026, 14:03`. */
 export function momentText(moment: Date, seconds = false): string {
   return new Intl.DateTimeFormat(locale(), {
     ...day,
@@ -27,7 +27,7 @@ export function monthText(month: string): string {
   )
 }
 
-/** The value of a date, a month or a local time in a field, as the page writes it elsewhere; empty if it is none. */
+/** The date, month or local time of a field in the page's format; empty for any other value. */
 export function fieldText(value: string): string {
   if (/^\d{4}-\d\d$/.test(value)) return monthText(value)
   if (/^\d{4}-\d\d-\d\d$/.test(value)) return dateText(value)

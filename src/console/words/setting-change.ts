@@ -2,7 +2,7 @@ import { t } from './index.ts'
 
 const priced = /^price of /
 
-/** A line of a configuration's changes, as stored, in the chosen language; names and values stay as they are. */
+/** A stored line of a configuration's changes in the chosen language; names and values stay unchanged. */
 export function tSettingChange(line: string): string {
   if (line.startsWith('model ') && line.endsWith(' removed'))
     return t('change.model.removed', { name: line.slice('model '.length, -' removed'.length) })

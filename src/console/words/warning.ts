@@ -1,6 +1,6 @@
 import { language, t, translate } from './index.ts'
 
-/** Sentences that charges store as warnings, by their facts: old ones are translated, too. */
+/** Sentences that charges store as warnings, with their facts; warnings of earlier versions are included. */
 const known: readonly (readonly [sentence: RegExp, translate: (...facts: readonly string[]) => string])[] = [
   [
     /^size (\S+) does not set the price: family \S+ returns (\S+), and .* \(([^()]+)\)$/,
@@ -21,15 +21,15 @@ const known: readonly (readonly [sentence: RegExp, translate: (...facts: readonl
   ],
   [
     /^charged by (?:what is used; the hold is the most|usage; the hold is the maximum) that the request allows: (.+), times (?:the group's multiplier|(\S+) included)$/,
-    (told = '', multiplier) =>
+    (usage = '', multiplier) =>
       t('warning.use', {
-        told,
+        told: usage,
         factor: multiplier === undefined ? t('warning.group') : t('warning.factor', { multiplier }),
       }),
   ],
 ]
 
-/** A warning in the chosen language; undefined if there are only the gateway's own English words. */
+/** A warning in the chosen language; undefined if there is only the gateway's English text. */
 export function tWarning(text: string): string | undefined {
   if (language.value === 'en') return undefined
   for (const [sentence, write] of known) {
@@ -39,7 +39,7 @@ export function tWarning(text: string): string | undefined {
   return undefined
 }
 
-/** The returned size, if it is known to the pixel. */
+/** The returned size, if its pixels are known. */
 function pixelsOf(returned: string): string {
   return /^\d/.test(returned) ? t('mismatch.pixels', { size: returned }) : ''
 }

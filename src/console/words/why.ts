@@ -5,7 +5,7 @@ import { language, t, tName } from './index.ts'
 
 type Line = BillingRecord['lines'][number]
 
-/** Why an item has its tier; in the gateway's own words if they are in the reader's language. */
+/** The reason for the tier of an item; in the gateway's own words if these are in the reader's language. */
 export function tWhy({ size, rule }: Pick<BillingRecord, 'size' | 'rule'>, line: Line): string {
   const { tier, source, width, height, quantity, flags, why } = line
   if (language.value === 'en') return why
@@ -24,7 +24,7 @@ export function tWhy({ size, rule }: Pick<BillingRecord, 'size' | 'rule'>, line:
   })
 }
 
-/** A quantity of a unit at its price, or its parent's, times the factors in the reason. */
+/** A quantity of a unit at its own or its parent's price, times the factors in the reason. */
 function tUse({ rows }: BillingRecord['rule'], { tier, source, quantity, why }: Line): string {
   const row = rowOf(rows, tier)
   if (!row)
@@ -38,7 +38,7 @@ function tUse({ rows }: BillingRecord['rule'], { tier, source, quantity, why }: 
   return t(source === 'default' ? 'why.use.estimated' : 'why.use', values) + inherited + factors
 }
 
-/** A cached response: what it cost, and how the price is made up. */
+/** The cost of a cached response, and the parts of its price. */
 function tKept(why: string): string {
   if (why === '1 cached response, free') return t('why.kept.free')
   const sum = /^1 cached response: (.*)$/.exec(why)?.[1]
@@ -51,20 +51,20 @@ function rowOf(rows: BillingRecord['rule']['rows'], unit: string): BillingRecord
   return own ?? (parent === undefined ? undefined : rowOf(rows, parent))
 }
 
-/** The rule of a cached response: which request made it, and what that has cost. */
+/** The rule of a cached response: the request that created it, and that request's cost. */
 export function tKeptRule(text: string): string {
   const [, request, amount] = /^a cached response, made by (\S+) for (\S+)$/.exec(text) ?? []
   return request === undefined || amount === undefined ? text : t('bill.kept', { request, amount })
 }
 
-/** Why a charge ended: a code of the gateway, or a person's text. */
+/** The reason for the end of a charge: a code of the gateway, or a person's text. */
 export function tReason(reason: string): string {
   const [code = '', ...more] = reason.split(': ')
   const translated = tName('charge_reason', code)
   return translated === code ? reason : [translated, ...more].join(t('colon'))
 }
 
-/** The reasons of a charge, each once, with the number of its items. */
+/** The reasons for a charge, each once, with the number of its items. */
 export function reasonsOf(of: BillingRecord): readonly (readonly [reason: string, lines: number])[] {
   return [...Map.groupBy(of.lines, line => tWhy(of, line))].map(([reason, { length }]) => [reason, length] as const)
 }

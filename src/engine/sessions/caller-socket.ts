@@ -1,19 +1,19 @@
 import type { Duplex } from 'node:stream'
 
-/** Bytes to buffer before the WebSocket is open; then the socket is paused. */
+/** The number of bytes to buffer before the WebSocket is open; then the socket is paused. */
 const earlyBytesMax = 65_536
 
 export type SocketReader = {
   data(chunk: Buffer): void
-  /** The client sends no more bytes. */
+  /** Called when the client sends no more bytes. */
   gone(): void
-  /** The socket can be written to again. */
+  /** Called when the socket can be written to again. */
   drain(): void
 }
 
 /**
- * Socket of a client that requested a WebSocket. It is read from the start: otherwise a disconnect during the key lookup
- * would go unnoticed. Early bytes are buffered.
+ * The socket of a client that requested a WebSocket. It is read from the start, because otherwise a disconnect during
+ * the key lookup would not be noticed. Early bytes are buffered.
  */
 export class CallerSocket {
   readonly socket: Duplex
@@ -38,7 +38,7 @@ export class CallerSocket {
     return this.#isGone
   }
 
-  /** Hands the socket to another reader. @returns the bytes that arrived early */
+  /** Releases the socket for another reader. @returns the bytes that arrived early */
   release(): Buffer {
     this.socket.off('data', this.#onData).off('end', this.#onEnd)
     const early = this.#early
@@ -46,7 +46,7 @@ export class CallerSocket {
     return Buffer.concat(early)
   }
 
-  /** Passes the early bytes to the reader, then all that follow. */
+  /** Passes the early bytes to the reader, and then all later ones. */
   start(reader: SocketReader): void {
     this.#reader = reader
     const early = this.#early
@@ -56,7 +56,7 @@ export class CallerSocket {
     if (this.#isGone) reader.gone()
   }
 
-  /** Stops passing bytes to the reader. `rest` and all that follows wait for the next one. */
+  /** Stops passing bytes to the reader. `rest` and all later bytes wait for the next reader. */
   setAside(rest: Buffer): void {
     this.#reader = undefined
     this.#earlyBytes = 0
@@ -70,7 +70,7 @@ export class CallerSocket {
     if (this.#earlyBytes > earlyBytesMax) this.socket.pause()
   }
 
-  /** End of the client's bytes. Before the WebSocket is open, this means that the client has disconnected. */
+  /** The end of the client's bytes. Before the WebSocket is open, it means that the client has disconnected. */
   readonly #onEnd = (): void => {
     if (!this.#reader) this.socket.destroy()
     else this.#onGone()

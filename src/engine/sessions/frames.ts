@@ -18,7 +18,7 @@ export const closeCodes = {
   tryLater: 1013,
 } as const
 
-/** A peer sent bytes that are not a valid frame. */
+/** The error for bytes from a peer that are not a valid frame. */
 export class FrameFault extends Error {
   readonly closeCode: number
 
@@ -30,11 +30,11 @@ export class FrameFault extends Error {
 
 export type FrameReader = {
   /**
-   * A whole message, as sent on the wire. `payload` is undefined for a message longer than `keptBytesMax`. `end`: its end in the
-   * chunk.
+   * A complete message in its wire form. `payload` is undefined for a message longer than `keptBytesMax`. `end`: its
+   * end in the chunk.
    */
   onMessage?(payload: Buffer | undefined, bytes: number, end: number): void
-  /** A piece of a message, still masked. Byte `phase` of `mask` masks its first byte. */
+  /** A piece of a message, still masked. Byte `phase` of `mask` masks the first byte. */
   onPiece?(piece: Buffer, mask: Buffer, phase: number): void
   /** A close frame. `at`: its offset in the chunk; -1 if it started in an earlier chunk. */
   onClose(code: number, at: number, reason: string): void
@@ -53,13 +53,13 @@ const headBytesMax = 14
 const controlBytesMax = 125
 const nothing = Buffer.alloc(0)
 
-/** Parses the frames of one direction while their bytes are forwarded. It changes no byte. */
+/** Parses the frames of one direction while their bytes are forwarded. The bytes stay unchanged. */
 export class FrameWalker {
   readonly #reader: FrameReader
   readonly #options: WalkerOptions
   readonly #head = Buffer.alloc(headBytesMax)
   #headBytes = 0
-  /** Remaining bytes of the frame's payload. */
+  /** The number of remaining bytes in the frame's payload. */
   #left = 0
   #isInFrame = false
   #isLast = true
@@ -68,11 +68,11 @@ export class FrameWalker {
   #messageBytes = 0
   #frameAt = -1
   #phase = 0
-  /** Pieces of the current message's payload. */
+  /** The pieces of the current message's payload. */
   #kept: Buffer[] = []
   #control: Buffer[] = []
   readonly #mask = Buffer.alloc(4)
-  /** First offset between two messages in the last chunk: 0 if no message was open at its start; -1 for none. */
+  /** The first offset between two messages in the last chunk: 0 if no message was open at its start; -1 for none. */
   boundary = -1
 
   constructor(reader: FrameReader, options: WalkerOptions) {
@@ -80,7 +80,7 @@ export class FrameWalker {
     this.#options = options
   }
 
-  /** Whether the bytes read so far end between two messages, so that the gateway may insert one. */
+  /** Whether the bytes read so far end between two messages, where the gateway may insert its own. */
   get isBetween(): boolean {
     return !this.#isInFrame && this.#headBytes === 0 && !this.#isInMessage
   }
@@ -166,7 +166,7 @@ export class FrameWalker {
       if (this.#opcode === opcodes.close) this.#control.push(this.#plain(piece))
     } else if (this.#reader.onPiece) this.#reader.onPiece(piece, this.#mask, this.#phase)
     else if (this.#messageBytes <= this.#options.keptBytesMax) {
-      // The chunk's memory is forwarded and may be reused: copy what is needed later.
+      // The chunk's memory is forwarded and may be reused, so parts that are needed later are copied.
       const isWhole = piece.length === this.#left && this.#isLast && this.#kept.length === 0
       this.#kept.push(isWhole ? piece : Buffer.from(piece))
     } else this.#kept = []
@@ -201,14 +201,14 @@ export class FrameWalker {
   }
 }
 
-/** An unmasked copy. Byte `phase` of `mask` masks the first byte. */
+/** An unmasked copy of a piece. Byte `phase` of `mask` masks the first byte. */
 export function unmask(piece: Buffer, mask: Buffer, phase: number): Buffer {
   const plain = Buffer.allocUnsafe(piece.length)
   for (let i = 0; i < piece.length; i++) plain[i] = (piece[i] as number) ^ (mask[(i + phase) & 3] as number)
   return plain
 }
 
-/** Builds a frame. `isMasked` adds a mask of zeros: servers require a mask, but any value will do. */
+/** Creates a frame. `isMasked` adds a mask of zeros, because servers require a mask but accept any value. */
 export function writeFrame(opcode: number, payload: Buffer, isMasked: boolean): Buffer {
   const { length } = payload
   const extra = length < 126 ? 0 : length < 65_536 ? 2 : 8
@@ -221,12 +221,12 @@ export function writeFrame(opcode: number, payload: Buffer, isMasked: boolean): 
   return frame
 }
 
-/** Builds a close frame. A control frame holds 123 bytes of text next to the code. */
+/** Creates a close frame. A control frame can contain 123 bytes of text after the code. */
 export function writeClose(code: number, text: string, isMasked: boolean): Buffer {
   const reason = Buffer.from(text).subarray(0, 120)
   const payload = Buffer.alloc(2 + reason.length)
   payload.writeUInt16BE(code)
-  // Drop a character that was cut in two.
+  // Drops a character that was cut in two.
   let whole = reason.toString()
   while (whole.endsWith('\ufffd')) whole = whole.slice(0, -1)
   const bytes = payload.write(whole, 2)
@@ -234,8 +234,8 @@ export function writeClose(code: number, text: string, isMasked: boolean): Buffe
 }
 
 /**
- * Finds words in masked bytes without unmasking them: each word has four masked forms, one for each phase. A word may be cut
- * by the end of a piece, so the last bytes of each piece are kept.
+ * Finds words in masked bytes without unmasking them: each word has four masked forms, one for each phase. A piece may
+ * end within a word, so the last bytes of each piece are kept.
  */
 export class MaskedSearch {
   readonly #words: readonly Buffer[]
@@ -249,7 +249,7 @@ export class MaskedSearch {
     this.#longest = Math.max(0, ...this.#words.map(word => word.length - 1))
   }
 
-  /** Occurrences of the words in the piece, and across its beginning. Byte `phase` of `mask` masks its first byte. */
+  /** Counts the words in the piece, including those across its start. Byte `phase` of `mask` masks the first byte. */
   count(piece: Buffer, mask: Buffer, phase: number): number {
     if (this.#words.length === 0) return 0
     const key = mask.readUInt32BE(0)
@@ -263,7 +263,7 @@ export class MaskedSearch {
     return count
   }
 
-  /** Words that begin in the pieces before this one. */
+  /** Counts words that begin in earlier pieces. */
   #countSeam(piece: Buffer, mask: Buffer, phase: number): number {
     const longest = this.#longest
     const before = this.#tail
@@ -280,13 +280,13 @@ export class MaskedSearch {
     return count
   }
 
-  /** A message has ended: no word continues in the next one. */
+  /** Called at the end of a message, because no word continues in the next one. */
   endMessage(): void {
     this.#tail = nothing
   }
 }
 
-/** SDKs reconnect depending on the close code. Use `policy` when the key cannot continue, so that they do not retry. */
+/** SDKs reconnect depending on the close code. `policy` is for keys that cannot continue, and prevents retries. */
 export function closeCodeOf({ code, status, retryAfterMs }: Failure): number {
   if (['session_unmetered', 'session_upstream_gone', 'internal_error'].includes(code)) return closeCodes.fault
   return status >= 500 || (status === 429 && retryAfterMs !== undefined) ? closeCodes.tryLater : closeCodes.policy

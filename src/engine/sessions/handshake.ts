@@ -4,7 +4,7 @@ import type { Head } from '../../plugin-api/index.ts'
 import type { AnswerHead } from '../call-request.ts'
 import { fail } from '../errors.ts'
 
-/** GUID for `sec-websocket-accept` (RFC 6455 1.3). */
+/** The GUID for `sec-websocket-accept` (RFC 6455 1.3). */
 const suffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const keyPattern = /^[A-Za-z0-9+/]{22}==$/
 const protocolPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
@@ -14,12 +14,12 @@ export function opensWebSocket({ method, headers }: Pick<IncomingMessage, 'metho
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-/** Target of a handshake with one slash at its start: some SDKs join a base URL and a path with two. */
+/** The target of a handshake with one slash at its start, because some SDKs join a base URL and a path with two. */
 export function openingUrl(url: string): string {
   return url.startsWith('//') ? url.slice(1) : url
 }
 
-/** Client's WebSocket key and subprotocols. */
+/** The client's WebSocket key and subprotocols. */
 export type Opening = { readonly key: string; readonly protocols: readonly string[] }
 
 /** @throws Failure websocket_invalid, websocket_version */
@@ -36,7 +36,7 @@ export function readOpening({ headers }: Head, secretProtocol: RegExp | undefine
   return { key, protocols: all.filter(one => !secretProtocol?.test(one)) }
 }
 
-/** Headers that request a WebSocket from an upstream. They offer no extension: frames must stay readable. */
+/** Headers that request a WebSocket from an upstream. They offer no extension, because frames must stay readable. */
 export function openingHeaders({ key, protocols }: Opening): { readonly [name: string]: string } {
   return {
     'sec-websocket-key': key,
@@ -45,7 +45,7 @@ export function openingHeaders({ key, protocols }: Opening): { readonly [name: s
   }
 }
 
-/** @returns why the upstream's 101 is invalid; undefined if it is valid */
+/** @returns the reason why the upstream's 101 is invalid; undefined if it is valid */
 export function findOpeningFault(
   { key, protocols }: Opening,
   { headers }: Pick<AnswerHead, 'headers'>,
@@ -59,7 +59,7 @@ export function findOpeningFault(
     : 'it chose a subprotocol that was not offered'
 }
 
-/** Head of the 101 for the client. `more`: further headers, such as the session id. */
+/** The head of the 101 for the client. `more`: additional headers, such as the session id. */
 export function openingAnswer(
   { key }: Opening,
   chosen: string | undefined,

@@ -3,20 +3,21 @@ import { duplexPair, type Duplex } from 'node:stream'
 import type { Head } from '../../plugin-api/index.ts'
 import { RecordReader } from '../../wire/index.ts'
 
-/** Headers of the WebSocket handshake and of message framing. */
+/** Headers of the WebSocket handshake and of message framing, which are not copied. */
 const ofOpening =
   /^(?:host|connection|upgrade|sec-.+|content-.+|transfer-encoding|accept.*|origin|expect|te|keep-alive)$/
 
-/** HTTP request made from a WebSocket message. */
+/** An HTTP request from a WebSocket message. */
 export type Inner = {
   /** Resolves with the head of the response; rejects if there is none. */
   readonly answer: Promise<IncomingMessage>
-  /** Aborts the request: the client has disconnected. */
+  /** Aborts the request, after the client has disconnected. */
   abort(): void
 }
 
 /**
- * Sends a request to this gateway on an in-memory connection, so a WebSocket message takes the path of every other request.
+ * Sends a request to this gateway on an in-memory connection, so that a WebSocket message is processed as every other
+ * request is.
  * @param accept serves the connection
  */
 export function sendInner(
@@ -45,7 +46,7 @@ export function sendInner(
   return { answer, abort: () => void sent.destroy() }
 }
 
-/** Headers for each message's request: those of the handshake request, such as the key and the user agent. */
+/** The headers for each message's request: those of the handshake request, such as the key and the user agent. */
 export function headersOfMessages(head: Head, keys: readonly string[], session: string): { [name: string]: string } {
   const kept: { [name: string]: string } = { host: String(head.headers['host'] ?? 'gateway') }
   for (const [name, value] of Object.entries(head.headers))

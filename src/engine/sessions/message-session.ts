@@ -10,9 +10,9 @@ import { type Inner, readEvents } from './inner-request.ts'
 import type { WebSocket } from './message-socket.ts'
 import { parseObject } from '../../util/index.ts'
 
-/** Running and waiting requests on one connection. */
+/** The maximum number of running and waiting requests on one connection. */
 const openMax = 16
-/** Longest error response that is read. */
+/** The maximum size of an error response that is read. */
 const errorBytesMax = 1024 * 1024
 const shownHeaders = /^(?:retry-after|retry-after-ms|x-should-retry|x-request-id|x-ratelimit-.+)$/
 const closeMs = 2_000
@@ -27,7 +27,7 @@ export type MessageHost = {
   send(body: Buffer): Inner
 }
 
-/** WebSocket whose messages are separate requests, each with its own model, limits, hold, charge and log row. */
+/** A WebSocket whose messages are separate requests, each with its own model, limits, hold, charge and log row. */
 export class MessageSession implements Timed {
   place = -1
   deadlineAt: number
@@ -38,7 +38,7 @@ export class MessageSession implements Timed {
   readonly #socket: WebSocket
   readonly #bounds: NonNullable<RequestContext['route']['session']>
   readonly #memory = new ConversationMemory()
-  /** Last request of each lane. Requests of one lane are answered in order. */
+  /** The last request of each lane, because requests of one lane are answered in order. */
   readonly #lanes = new Map<string, Promise<void>>()
   readonly #running = new Set<Inner>()
   #open = 0
@@ -125,7 +125,7 @@ export class MessageSession implements Timed {
     const { before, lane } = request
     if (this.#socket.readyState !== this.#socket.OPEN) return
     const known = before === undefined ? [] : this.#memory.find(before)
-    // The upstream may know a stored response. It cannot know one that existed only on this connection.
+    // The upstream may know a stored response, but not one that existed only on this connection.
     if (!known && !request.isStored) return this.#say(this.#format.error(unknownBefore(before)), lane)
     const body = before !== undefined && known ? request.completed(known) : request.body
     const items = known && [...known, ...request.items]
@@ -153,14 +153,14 @@ export class MessageSession implements Timed {
     }
   }
 
-  /** Stores the input without sending a request. The next request refers to this id and includes the input. */
+  /** Stores the input without sending a request. The next request refers to this id, and then includes the input. */
   async #warmUp(body: JsonObject, items: readonly Json[] | undefined, lane: string | undefined): Promise<void> {
     const id = this.#host.ids.next('resp_', this.#host.clock.now())
     if (items) this.#memory.keep(id, items)
     for (const event of this.#format.warmUp(id, body)) await this.#say(event, lane)
   }
 
-  /** Reads a response that is not a stream: an error from the gateway or the upstream. */
+  /** Reads a response that is not a stream, which is an error from the gateway or the upstream. */
   async #readRefusal(answer: IncomingMessage): Promise<JsonObject> {
     const chunks: Buffer[] = []
     let bytes = 0
@@ -179,7 +179,7 @@ export class MessageSession implements Timed {
     void this.#say(this.#format.error(fail('session_request', { why })), undefined)
   }
 
-  /** Sends an event. Resolves once it is written, which applies backpressure. */
+  /** Sends an event. Resolves once it is written, so that a slow client slows down the response. */
   #say(event: JsonObject, lane: string | undefined): Promise<void> {
     const text = JSON.stringify(lane === undefined ? event : this.#format.onLane(event, lane))
     return new Promise(resolve => this.#socket.send(text, () => resolve()))

@@ -5,7 +5,7 @@ import type { Opening } from './handshake.ts'
 
 export type { WebSocket } from 'ws'
 
-/** Opens a client's WebSocket for reading and writing whole messages. The client must still be connected. */
+/** Opens a client's WebSocket for reading and writing complete messages. The client must still be connected. */
 export function openMessages(
   req: IncomingMessage,
   caller: CallerSocket,
@@ -18,7 +18,7 @@ export function openMessages(
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: options.messageBytesMax,
-    // `opening.protocols` excludes subprotocols that hold keys.
+    // `opening.protocols` excludes subprotocols that contain keys.
     handleProtocols: () => protocol ?? false,
   })
   server.on('headers', lines => {

@@ -32,15 +32,15 @@ type RunnerParts = {
   sessionClosed?(id: string): void
 }
 
-/** Days for which an upstream continues a session. */
+/** The number of days for which an upstream can continue a session. */
 const handleDays = 1
 
-/** Model name in the path; for a session, in the query. */
+/** The name of the model in the path; for a session, in the query. */
 export function modelNamed({ params, head, part }: RequestContext): string | undefined {
   return part ? (new URLSearchParams(head.query).get('model') ?? undefined) : params['model']
 }
 
-/** Runs WebSocket sessions, counts those of each key and announces them. */
+/** Runs WebSocket sessions, counts those of each key, and announces them. */
 export class SessionRunner {
   open = 0
   readonly #parts: RunnerParts
@@ -76,7 +76,7 @@ export class SessionRunner {
   }
 
   /**
-   * Opens the client's WebSocket and reads its setup message, if that names the model.
+   * Opens the client's WebSocket, and reads its setup message if that contains the model.
    * @returns the request in it; undefined for other sessions
    * @throws Failure session_limit, session_setup, session_message; CallerGone
    */
@@ -146,7 +146,7 @@ export class SessionRunner {
     const chosen = head.headers['sec-websocket-protocol']
     const protocol = typeof chosen === 'string' ? chosen : undefined
     const run = async (): Promise<Outcome> => {
-      // From here on the session ends it.
+      // From now on, the session ends the client's WebSocket.
       request.opened = undefined
       session.start(opened ? '' : answerOf(request, context, protocol))
       return untilDone(request, session)
@@ -158,7 +158,9 @@ export class SessionRunner {
   }
 }
 
-/** The failure if the reason of a close refuses the upstream's key, which counts against the key. */
+/**
+ * The failure if the reason of a close frame refuses the gateway's key at the upstream, which counts against that key.
+ */
 function judgeClose({ keys }: ActiveRequest, { name, outcomes }: Upstream, reason: string): Failure | undefined {
   const body = { error: { message: reason } }
   const found = classify({ status: 400, isInside: false, body, retryAfterMs: undefined }, outcomes)
@@ -180,7 +182,7 @@ function answerOf(
   return openingAnswer(opening, chosen, { ...idHeaders(id), ...answerHeaders })
 }
 
-/** The time of a session is not the gateway's own. */
+/** The duration of a session is not part of the gateway's own time. */
 async function untilDone(request: ActiveRequest, session: MessageSession | Session): Promise<Outcome> {
   request.session = session
   request.stopwatch.stop('answer')

@@ -5,7 +5,7 @@ import type { Deadlines } from '../deadlines.ts'
 import type { HookFault, Pipeline } from '../pipeline.ts'
 import type { UpstreamCall } from '../upstream-call.ts'
 
-/** Engine services for a session and its turns. */
+/** The engine's services for a session and its turns. */
 export type SessionHost = {
   readonly clock: Clock
   readonly ids: Ids
@@ -16,7 +16,7 @@ export type SessionHost = {
   readonly marks: Marks
   readonly onFault: (fault: HookFault, context: RequestContext) => void
   record(row: LogRow, context: RequestContext): void
-  /** What a close before the setup was accepted means: the failure if the upstream refused the gateway's key. */
+  /** For a close before the setup was accepted: the failure if the upstream refused the gateway's key. */
   refusedSetup(reason: string): Failure | undefined
   /** Records the id with which the client may continue the session. */
   recordHandle(id: string): Promise<void>

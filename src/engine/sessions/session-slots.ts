@@ -6,7 +6,7 @@ import { fail } from '../errors.ts'
 const limitMs = 1_000
 const oneSession = 1
 
-/** Counts the open sessions of each key: of all processes that count together. */
+/** Counts the open sessions of each key, over all processes that share counters. */
 export class SessionSlots {
   readonly #counters: Pick<Counters, 'take' | 'settle'> | undefined
 
@@ -14,7 +14,7 @@ export class SessionSlots {
     this.#counters = counters
   }
 
-  /** @returns what frees the slot, once. @throws Failure session_limit */
+  /** @returns a function that frees the slot once. @throws Failure session_limit */
   async take({ payer, route }: Pick<RequestContext, 'payer' | 'route'>): Promise<() => void> {
     const max = route.session?.perKeyMax
     const counters = this.#counters

@@ -24,24 +24,25 @@ import {
 import type { SessionHost } from './session-host.ts'
 import { Turns } from './turns.ts'
 
-/** Longest upstream message that is read. */
+/** The maximum size of an upstream message that is parsed. */
 const keptBytesMax = 1024 * 1024
-/** Codes of a close with which an upstream refuses a setup message. */
+/** Close codes with which an upstream refuses a setup message. */
 const setupCodes: ReadonlySet<number> = new Set([1002, 1003, 1007, 1008, 1009, 1010])
-/** Time for both sides to close after a close frame. */
+/** The time for both sides to close after a close frame. */
 const closeMs = 2_000
-/** Time for the upstream to report running turns when a session ends. */
+/** The time for the upstream to report running turns at the end of a session. */
 const reportMs = 10_000
-/** Unanswered pings before a peer counts as gone. */
+/** The number of unanswered pings after which a peer counts as gone. */
 const pingsMax = 2
-/** Time before the end of a session at which it is announced. */
+/** The time between the announcement of a session's end and the end. */
 const goAwayMs = 60_000
 const nothing = Buffer.alloc(0)
 const barred = 'a message refers to a stored file, or hides letters in escapes. Send the content itself'
 
 /**
- * One WebSocket between a client and an upstream. Bytes are forwarded unchanged in both directions. Frames are parsed at the same
- * time: to charge each turn, to insert the gateway's messages between two messages, and to stop what cannot be charged.
+ * One WebSocket between a client and an upstream. Bytes are forwarded unchanged in both directions. Frames are parsed
+ * at the same time, to charge each turn, to insert the gateway's messages between two messages, and to stop messages
+ * that cannot be charged.
  */
 export class Session implements Timed {
   place = -1
@@ -58,13 +59,13 @@ export class Session implements Timed {
   readonly #barredWords: MaskedSearch
   readonly #upstreamWords: readonly Buffer[]
   readonly #reader: SessionReader
-  /** Request of the setup message, which the upstream has not accepted yet. */
+  /** The request of the setup message, until the upstream has accepted it. */
   #setup: Buffer | undefined
-  /** A client message may refer to another key's object. */
+  /** Whether a client message may refer to another key's object. */
   #isBarred = false
   /** Ids in the current chunk that must be recorded before the client gets them. */
   #handles: string[] = []
-  /** Upstream chunks that wait for a record. */
+  /** Upstream chunks that wait for the record of earlier ids. */
   #behind: Buffer[] | undefined
   #overWhy: string | undefined
   #hasWarned = false
@@ -75,15 +76,15 @@ export class Session implements Timed {
   #held: Buffer[] = []
   #heldAsks = 0
   #isCovering = false
-  /** Messages in the current chunk that start a turn. */
+  /** The number of messages in the current chunk that start a turn. */
   #asks = 0
   /** Offset of the client's close frame in the current chunk. */
   #closeAt: number | undefined
-  /** The bytes sent to the upstream end between two messages. */
+  /** Whether the bytes sent to the upstream end between two messages. */
   #isUpBetween = true
-  /** Gateway frames for the client, waiting for a gap between two messages. */
+  /** The gateway's frames for the client, which wait for a gap between two messages. */
   #toSay: Buffer[] = []
-  /** No more bytes are sent to the client. */
+  /** Whether no more bytes are sent to the client. */
   #isMuted = false
   #hasUpstreamClosed = false
   #isUpstreamOver = false
@@ -96,7 +97,7 @@ export class Session implements Timed {
   #callerAt: number
   #upstreamAt: number
 
-  /** @param setup request of the setup message for the upstream, if the format has one */
+  /** @param setup the request of the setup message for the upstream, if the format has one */
   constructor(
     host: SessionHost,
     context: RequestContext,
@@ -225,7 +226,7 @@ export class Session implements Timed {
     if (message !== undefined) this.#say(writeFrame(opcodes.text, Buffer.from(message), false))
   }
 
-  /** Pings both sides; ends the session if one no longer answers. */
+  /** Pings both sides; ends the session if one does not answer any more. */
   #ping(now: number): void {
     const goneMs = this.#bounds.pingMs * (pingsMax + 1)
     if (now >= this.#upstreamAt + goneMs) return this.#end(closeCodes.fault, gone('it does not respond'), 'upstream')
@@ -275,7 +276,7 @@ export class Session implements Timed {
     })
   }
 
-  /** Admits the missing turns, then forwards the held messages. */
+  /** Admits the missing turns, and then forwards the held messages. */
   async #cover(): Promise<void> {
     if (this.#isCovering || this.#outcome || this.#isDraining) return
     this.#isCovering = true
@@ -312,7 +313,7 @@ export class Session implements Timed {
     if (!this.#outcome) this.#leave(false)
   }
 
-  /** The client closed or disconnected. Cancels running turns and waits for their usage. */
+  /** Called after the client has closed or disconnected. Cancels running turns, and waits for their usage. */
   #leave(isPolite: boolean): void {
     this.#outcome = isPolite
       ? { kind: 'answered', status: 101, reach: 'complete' }
@@ -334,7 +335,7 @@ export class Session implements Timed {
     } catch (error) {
       if (!(error instanceof FrameFault)) throw error
       this.#end(closeCodes.fault, fail('session_unmetered', { why: error.message }), 'upstream')
-      // Message boundaries are unknown from here on.
+      // From here on, message boundaries are unknown.
       if (wasBetween) this.#sayNow()
       else this.#caller.socket.destroy()
       return this.#closeUpstream()
@@ -343,7 +344,7 @@ export class Session implements Timed {
     this.#deliver(chunk)
   }
 
-  /** Records new ids before the client gets them: it may use them at once. */
+  /** Records new ids before the client gets them, because it may use them at once. */
   async #recordFirst(chunk: Buffer): Promise<void> {
     const handles = this.#handles
     this.#handles = []
@@ -370,7 +371,7 @@ export class Session implements Timed {
     if (!this.#outcome && this.#turns.isIdle && !this.#turns.covers(0)) void this.#cover()
   }
 
-  /** Forwards a chunk and inserts waiting gateway frames between two messages. */
+  /** Forwards a chunk, with waiting gateway frames inserted between two messages. */
   #toCaller(chunk: Buffer): void {
     if (this.#isMuted) return
     const { boundary } = this.#down
@@ -422,14 +423,14 @@ export class Session implements Timed {
     this.#hasUpstreamClosed = true
     if (!this.#setup || this.#fault !== undefined) return
     const why = `${code} ${reason.slice(0, 200)}`.trim()
-    // Only these codes blame the setup message; others are troubles of the upstream.
+    // Only these codes refuse the setup message; all others report problems of the upstream.
     const isRefusal = setupCodes.has(code)
     this.#fault = isRefusal
       ? (this.#host.refusedSetup(reason) ?? fail('session_setup_refused', { why }))
       : gone(`it closed with ${why}`)
   }
 
-  /** The upstream closed before it accepted the setup. Its own close frame is not forwarded. */
+  /** Called if the upstream closes before it has accepted the setup. Its close frame is not forwarded. */
   #refuseSetup(failure: Failure): void {
     this.#end(closeCodeOf(failure), failure, 'upstream')
   }
@@ -534,7 +535,7 @@ function gone(why: string): Failure {
   return fail('session_upstream_gone', { why })
 }
 
-/** Token limit of responses, as the setup message sets it. */
+/** The token limit of responses in the setup message. */
 function outputMaxOf({ setup }: SessionFormat, request: Buffer | undefined): number | undefined {
   return setup && request ? setup.outputMaxOf(JSON.parse(request.toString()) as { [name: string]: Json }) : undefined
 }

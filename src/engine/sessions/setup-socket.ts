@@ -7,21 +7,21 @@ import { scanObject } from '../fields.ts'
 import type { CallerSocket } from './caller-socket.ts'
 import { closeCodeOf, closeCodes, FrameFault, FrameWalker, opcodes, unmask, writeClose, writeFrame } from './frames.ts'
 
-/** Time for the client's setup message. */
+/** The time for the client's setup message. */
 const setupMs = 10_000
-/** Longest setup message. */
+/** The maximum size of a setup message. */
 const setupBytesMax = 1024 * 1024
-/** Time for the client to close after a close frame. */
+/** The time for the client to close after a close frame. */
 const closeMs = 2_000
 
 type JsonObject = { readonly [name: string]: Json }
 
-/** Request in a setup message. */
+/** The request in a setup message. */
 export type Setup = { readonly request: JsonObject; readonly body: Body; readonly bytes: number }
 
 /**
- * A client's WebSocket that is open before its upstream is known: the first message names the model. Errors until the session
- * starts are messages and a close code, because the response has been sent.
+ * A client's WebSocket that is open before its upstream is known, because the first message contains the model. Until
+ * the session starts, an error is a message and a close code, because the response was already sent.
  */
 export class SetupSocket implements LiveSession {
   readonly #caller: CallerSocket
@@ -79,7 +79,7 @@ export class SetupSocket implements LiveSession {
       try {
         walker.read(chunk)
       } catch (error) {
-        // The session reports a fault after the setup message.
+        // A fault after the setup message is reported by the session.
         if (end < 0) return reject(asFailure(error))
       }
       if (end < 0) return
@@ -112,7 +112,7 @@ export class SetupSocket implements LiveSession {
     }
   }
 
-  /** Sends the failure to the client and closes. */
+  /** Sends the failure to the client, and closes. */
   refuse(failure: Failure): void {
     const { socket } = this.#caller
     if (socket.destroyed) return

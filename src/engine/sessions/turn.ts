@@ -6,15 +6,15 @@ import { scanObject } from '../fields.ts'
 import { toLogRow } from '../log-row.ts'
 import type { SessionHost } from './session-host.ts'
 
-/** Estimate of a turn's usage at admission. */
+/** The estimated usage of a turn at its admission. */
 export type Foreseen = {
   readonly inputTokens: number
   readonly outputMax: number | undefined
-  /** Bytes the client has sent so far. */
+  /** The number of bytes that the client has sent so far. */
   sentBytes(): number
 }
 
-/** One response on a WebSocket. Plugins see it as a request with its own id, limits, hold and charge. */
+/** One response on a WebSocket. For plugins it is a request with its own id, limits, hold and charge. */
 export class Turn {
   readonly context: RequestContext
   readonly target: Target
@@ -31,7 +31,7 @@ export class Turn {
     this.#stages = stages
   }
 
-  /** Checks the key again and reserves limits and money. @throws Failure, with nothing reserved */
+  /** Checks the key again, and reserves limits and money. @throws Failure with nothing reserved */
   static async admit(host: SessionHost, session: RequestContext, on: Target, foreseen: Foreseen): Promise<Turn> {
     const { clock, ids, pipeline } = host
     const now = clock.now()
@@ -39,7 +39,7 @@ export class Turn {
       ...session,
       id: ids.next('req_', now),
       startedAt: now,
-      // The turn's log row has the session id as its client request id.
+      // The client request id in the turn's log row is the session id.
       head: { ...session.head, headers: { ...session.head.headers, 'x-request-id': session.id } },
       slots: new Slots(),
       notes: createNotes(),
@@ -60,17 +60,17 @@ export class Turn {
     }
   }
 
-  /** The upstream started the turn. */
+  /** Called when the upstream has started the turn. */
   began(): void {
     this.#beganTick = this.#host.clock.tick()
   }
 
-  /** Releases an unused turn: its reservations are returned and no log row is written. */
+  /** Releases an unused turn: returns its reservations without writing a log row. */
   async giveBack(): Promise<void> {
     await settle(this.#host, this.context, this.target, unused)
   }
 
-  /** Settles the turn and writes its log row. `message`: the upstream's report, if any. */
+  /** Settles the turn, and writes its log row. `message`: the upstream's report, if any. */
   async end(message: Json | undefined, outcome: Outcome): Promise<void> {
     const host = this.#host
     if (message !== undefined) await this.#read(message)
@@ -80,7 +80,7 @@ export class Turn {
     host.record(toLogRow(view, this.context, outcome, tookMs), this.context)
   }
 
-  /** Sends the report through the plugins' stages, like an event of a stream. */
+  /** Passes the report through the plugins' stages, as an event of a stream. */
   async #read(message: Json): Promise<void> {
     const event = Buffer.from(`data: ${JSON.stringify(message)}\n\n`)
     for (const stage of this.#stages) {
@@ -95,13 +95,13 @@ const opened: Reply = { status: 200, headers: { 'content-type': 'text/event-stre
 const unused: Outcome = { kind: 'refused', status: 409, failure: fail('session_unused'), reach: 'untouched' }
 
 function bodyOf({ model, body: setup }: Target, outputMax: number | undefined): Target['body'] {
-  // Input and output may be audio: the hold uses audio prices if the model has any.
+  // Input and output may be audio, so the hold uses audio prices if the model has any.
   const tools = readField(setup, 'tools')
   const body = {
     model: model.name,
     modalities: ['text', 'audio'],
     ...(outputMax !== undefined && { max_output_tokens: outputMax }),
-    // Tools that the upstream runs have prices of their own.
+    // Tools that run at the upstream have their own prices.
     ...(tools !== undefined && { tools }),
   }
   return { kind: 'json', json: scanObject(Buffer.from(JSON.stringify(body))) }

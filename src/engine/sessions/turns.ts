@@ -4,46 +4,49 @@ import { fail, modelNotFound } from '../errors.ts'
 import type { SessionHost } from './session-host.ts'
 import { Turn } from './turn.ts'
 
-/** Age at which an unused turn is admitted again: limits cover one minute. */
+/** The age at which an unused turn is admitted again, because limits apply to one minute. */
 const renewMs = 30_000
-/** Shortest wait for a limit. */
+/** The minimum wait for a limit. */
 const waitMinMs = 100
-/** Concurrent turns on one session; more of them end it. */
+/** The maximum number of concurrent turns on one session; more of them end it. */
 const openMax = 64
 
 type Options = {
-  /** Turns never overlap: more than one message starts at most one turn. */
+  /** Whether turns never overlap, so that several messages start at most one turn. */
   readonly isSerial: boolean
-  /** Only the second model runs; the session's own is its place until the settings name it. */
+  /**
+   * Whether only the second model runs. The session's own model is the target until the settings name the second one.
+   */
   readonly isSecondOnly: boolean
   readonly outputMax: number | undefined
-  /** Called if a turn that is already running is not admitted. */
+  /** Called if a running turn is not admitted. */
   onRefused(error: unknown): void
 }
 
 type TurnSign = Exclude<SessionSign, { readonly kind: 'ready' | 'handle' }>
 
 /**
- * Turns of one session. While none is running, one spare turn is admitted in advance: voice detection may start a turn without a client
- * message. Each client message that starts a turn needs one more. The client is not read while a turn is missing.
+ * The turns of one session. While none is running, one spare turn is admitted in advance, because voice detection may
+ * start a turn without a client message. Each client message that starts a turn needs another one. While a turn is
+ * missing, the client is not read.
  */
 export class Turns {
-  /** Bytes the client has sent. */
+  /** The number of bytes that the client has sent. */
   sentBytes = 0
   readonly #host: SessionHost
   readonly #session: RequestContext
   readonly #target: Target
   readonly #options: Options
   readonly #spares: Turn[] = []
-  /** Running turns by upstream id. A turn may still be waiting for admission. */
+  /** Running turns by the upstream's id. A turn may still be waiting for its admission. */
   readonly #open = new Map<string, Promise<Turn>>()
   /** The session's second model, such as one for transcription, and the spare turns for it. */
   #alsoUsed: Target | undefined
   readonly #alsoUsedSpares: Turn[] = []
-  /** Forwarded messages whose turns have not started. */
+  /** The number of forwarded messages whose turns have not started. */
   #awaited = 0
   #outputMax: number | undefined
-  /** Tokens of the conversation after its last turn. */
+  /** The number of tokens in the conversation after its last turn. */
   #inputTokens = 0
   readonly #ending = new Set<Promise<void>>()
   #isOver = false
@@ -59,7 +62,7 @@ export class Turns {
     this.#outputMax = options.outputMax
   }
 
-  /** Upstream ids of the running turns. */
+  /** The upstream's ids of the running turns. */
   get open(): readonly string[] {
     return [...this.#open.keys()]
   }
@@ -74,7 +77,7 @@ export class Turns {
     return !this.#alsoUsed || this.#alsoUsedSpares.length > 0
   }
 
-  /** Spare turns that are needed. While a turn is running, only a client message starts another. */
+  /** The number of required spare turns. While a turn is running, only a client message starts another one. */
   #wanted(requested: number): number {
     if (this.#options.isSecondOnly) return 0
     const coming = this.#awaited + requested
@@ -87,12 +90,12 @@ export class Turns {
   }
 
   /**
-   * Admits the missing turns. Waits where a limit allows a retry.
+   * Admits the missing turns. Waits if a limit allows a retry.
    * @param onWait called before each wait, with the refusal
    * @throws Failure
    */
   async cover(requested: number, onWait: (failure: Failure) => void): Promise<void> {
-    // Let ended turns release their holds first.
+    // Lets ended turns release their holds first.
     await Promise.all(this.#ending)
     await this.#dropStale(this.#spares)
     await this.#dropStale(this.#alsoUsedSpares)
@@ -194,17 +197,17 @@ export class Turns {
     if (turn.target.model === this.#target.model) this.#inputTokens = (inputTokens ?? 0) + (outputTokens ?? 0)
   }
 
-  #settings({ beside, outputMax }: Extract<SessionSign, { kind: 'settings' }>): void {
+  #settings({ beside: second, outputMax }: Extract<SessionSign, { kind: 'settings' }>): void {
     this.#outputMax = outputMax
-    if (beside === undefined) return
-    const model = beside === null ? undefined : this.#findModel(beside)
+    if (second === undefined) return
+    const model = second === null ? undefined : this.#findModel(second)
     if (model?.name === this.#alsoUsed?.model.name) return
     const left = this.#alsoUsedSpares.splice(0)
     if (left.length > 0) this.#track(Promise.all(left.map(one => one.giveBack())))
     this.#alsoUsed = model && { ...this.#target, model, family: model.family }
   }
 
-  /** Finds a model by the gateway's name or the upstream's. @throws Failure model_not_found */
+  /** Finds a model by the gateway's or the upstream's name. @throws Failure model_not_found */
   #findModel(name: string): Model {
     const { plan } = this.#session
     const { models } = plan
@@ -223,7 +226,7 @@ export class Turns {
     const tracked: Promise<void> = ending.then(
       () => undefined,
       (error: unknown) => {
-        // A refusal has already ended the session, and the session reports it.
+        // A refusal has already ended the session, which reports it.
         if (error instanceof Failure) return
         const stack = error instanceof Error ? error.stack : String(error)
         log.error({ request: this.#session.id, stack }, 'a turn could not be settled')

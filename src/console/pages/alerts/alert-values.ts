@@ -7,9 +7,7 @@ import { momentText } from '../../words/moment.ts'
 export type Alert = AlertList['alerts'][number]
 type Data = Alert['data']
 
-/**
- * Keys of an alert's words: an ended event no longer has an end to show, and a budget that refused may have money left.
- */
+/** Keys of an alert's texts: a finished event has no end to show, and a budget that refused may have money left. */
 export function wordOf(kind: Alert['kind'], { is_over: isOver, refused, spent, amount }: Data): string {
   if (kind === 'budget.exhausted' && refused === true && Number(spent) < Number(amount)) return 'budget.short'
   return kind === 'certificate.ends' && isOver === true ? 'certificate.over' : kind
@@ -38,7 +36,7 @@ export function textsOf(
   ])
   const texts: Record<string, string> = { ...blank, ...more, findings: '', ...Object.fromEntries(entries) }
   if (texts['level'] !== undefined && texts['level'] !== '') texts['level'] = tName('budgets.level', texts['level'])
-  // Events have a key's id, people know its name.
+  // Events have the id of a key, but people know its name.
   if (typeof data['called'] === 'string') texts['name'] = data['called']
   // An event has the threshold and the spend at that time; the page shows the current spend.
   texts['threshold'] = texts['percent'] ?? ''
@@ -56,7 +54,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** The page where something can be done about it. */
+/** The page where a person can act on the alert. */
 export function whereOf(kind: string, { level, name }: Data): string | undefined {
   if (kind.startsWith('budget.')) {
     const whose = typeof name === 'string' ? name : ''

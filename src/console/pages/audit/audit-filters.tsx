@@ -4,7 +4,7 @@ import { t, tName, wordsOf } from '../../words/index.ts'
 
 const names = ['actor', 'action', 'subject', 'since', 'until'] as const
 
-/** Who changed what, and when. Any name can be typed: of a deleted user or key, or of a program. */
+/** Filters by author, action and time. Any name is valid, such as that of a deleted user or key, or of a program. */
 export function AuditFilters({
   query,
   set,
@@ -12,7 +12,7 @@ export function AuditFilters({
 }: {
   readonly query: { readonly [name: string]: string | undefined }
   readonly set: (change: { readonly [name: string]: string | null }) => void
-  /** Of the keys in the list, by id. */
+  /** The names of the keys in the list, by id. */
   readonly keyNames: { readonly [id: string]: string }
 }) {
   const { actor, action, subject, since = '', until = '' } = query

@@ -9,7 +9,7 @@ export function placeOf(action: string, subject: string, may: readonly string[])
       return `/console/tokens/${encodeURIComponent(subject)}`
     case 'user':
     case 'session':
-      // A user's form opens for those who may change users.
+      // Users who may change users get the user's form.
       return whoMay('admin', `/console/users${queryText({ edit: subject })}`) ?? whoMay('readers', '/console/users')
     case 'charge':
       return `/console/logs/${encodeURIComponent(subject)}`

@@ -13,7 +13,7 @@ import { t } from '../../words/index.ts'
 
 const rowsMost = 100
 
-/** Refused sign-ins: the user, the address and how often. */
+/** Refused sign-ins: the user, the address and the count. */
 export function RefusedSignIns({ since, until }: { readonly since?: string; readonly until?: string }) {
   const { query, set } = useQuery()
   const [name, remote] = [query['name'], query['remote']]

@@ -5,7 +5,7 @@ import { momentText } from '../../words/moment.ts'
 import { periodOfWord } from '../../words/period.ts'
 import { tSettingChange } from '../../words/setting-change.ts'
 
-/** Fields whose values are names of the gateway, by the prefix of their words. */
+/** Fields whose values are the gateway's names, by the prefix of their texts. */
 const named: { readonly [field: string]: string } = {
   role: 'role',
   status: 'status',
@@ -31,7 +31,7 @@ export function valueText(name: string, value: unknown): string {
   return words === undefined ? value : tName(words, value)
 }
 
-/** A text with the names of keys for their ids. */
+/** A text with key names instead of their ids. */
 export function withNames(text: string, names: { readonly [id: string]: string }): string {
   return text.replaceAll(/\bkey_[0-9a-z]{20}\b/g, id => names[id] ?? id)
 }
@@ -43,13 +43,13 @@ function boundsText(of: Key['bounds']): string {
     .join(' · ')
 }
 
-/** The name of a part of a setting: a limit, else a field. */
+/** The name of a part of a setting: a limit, or otherwise a field. */
 function partName(part: string): string {
   const limit = tName('limit', part)
   return limit === part ? tName('field', part) : limit
 }
 
-/** Empty: no value, an empty list or object. */
+/** True if there is no value, or an empty list or object. */
 export function isNone(value: unknown): boolean {
   if (value === null || value === undefined) return true
   return typeof value === 'object' && Object.values(value).every(isNone)

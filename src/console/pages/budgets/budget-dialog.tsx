@@ -54,7 +54,7 @@ export function BudgetDialog({
   )
 }
 
-/** Sets a budget for a user or a key that has none, or another one. */
+/** Sets a budget for a user or a key, which may already have one. */
 export function NewBudget({ onDone, onClose }: { readonly onDone: () => void; readonly onClose: () => void }) {
   const [level, setLevel] = useState<Level>('user')
   return (

@@ -3,10 +3,10 @@ import { addDays, dateIn, monthOf } from '../../zone.ts'
 
 type Range = { readonly range?: string; readonly from?: string; readonly to?: string; readonly zone?: string }
 
-/** Ranges of the page of costs that show the same days as a period, on any day that it is opened. */
+/** Ranges of the costs page that have the same days as a period, regardless of the day on which they are opened. */
 const named: { readonly [per: string]: string } = { day: 'today', '7d': '7d', '30d': '30d' }
 
-/** The days of a budget's present period, as the address of the page of costs has them; empty for one without a begin. */
+/** The days of a budget's current period as parameters of the costs page; empty for a period without a start. */
 export function costRangeOf({ per, resets_on: day, renews }: Budget, zone: string, now: Date): Range {
   const [today, range] = [dateIn(zone, now), per === 'month' && day === 1 ? 'month' : named[per]]
   if (range !== undefined) return { range, zone }

@@ -5,7 +5,8 @@ import { microsOf } from '../../money.ts'
 const nearPercent = 80n
 
 /**
- * The state of a budget: spent, refusing requests that might cost more than the rest, nearly spent, forecast to exceed, or none of these; the nearest to its end ranks first.
+ * The state of a budget: spent, refusing requests that may cost more than the rest, nearly spent, forecast to exceed,
+ * or none of these. The budget nearest to exhaustion ranks first.
  */
 export function statusOf({ amount, spent, held, left, forecast, soft, refused_since: refused }: Budget) {
   const [whole, taken] = [microsOf(amount), microsOf(spent) + microsOf(held)]
@@ -21,8 +22,8 @@ export function statusOf({ amount, spent, held, left, forecast, soft, refused_si
 }
 
 /**
- * Sorts the budgets of one person: first the one that blocks them first; last those that block nothing, and
- * those of end users, which block only these.
+ * Sorts the budgets of one person by when they block the person. Last are budgets that block nothing, and those of end
+ * users, which block only these.
  */
 export function byTightness(a: Budget, b: Budget): number {
   const [isLater, isLaterB] = [a, b].map(one => one.soft || one.level === 'end_user')

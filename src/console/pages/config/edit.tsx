@@ -35,7 +35,7 @@ export function Edit({ of: { file: main }, onChanged }: ConfigViewProps) {
   const [written, setWritten] = useState<Written | null>(null)
   const reviews = query['review'] !== undefined && draft.changes.length > 0
   useEffect(() => {
-    // The review is gone: the next change does not open it again by itself.
+    // The review has ended: the next change must not open it again.
     if (query['review'] !== undefined && draft.changes.length === 0) set(unreviewed)
   }, [draft.changes.length])
   if (written)
@@ -152,7 +152,7 @@ function Gathered({ onReview }: { readonly onReview: (() => void) | null }) {
   )
 }
 
-/** The rest is found by its name. */
+/** Entries beyond this number are found by name. */
 const shownEntries = 100
 
 function Entries({

@@ -14,7 +14,7 @@ export function Findings({
   linked = true,
 }: {
   readonly of: readonly Finding[]
-  /** Whether the text with the findings is on the page. */
+  /** Whether the page shows the text with the findings. */
   readonly linked?: boolean
 }) {
   if (of.length === 0) return null

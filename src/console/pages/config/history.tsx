@@ -21,10 +21,10 @@ import { useDraft } from './edit/draft.ts'
 import { WhatIf } from './what-if.tsx'
 
 const pageRows = 20
-/** Lines of a change's meaning that a list shows. */
+/** The maximum number of a change's lines in a list. */
 const linesMax = 3
 
-/** Configurations that took effect: when, by whom, and what each changed. */
+/** The configurations that took effect: the time, the author, and the changes. */
 export function History() {
   const { query } = useQuery()
   const id = query['taken']
@@ -95,7 +95,7 @@ function Summary({ of: { id, changes, change_count } }: { readonly of: ConfigTak
   )
 }
 
-/** One of them: its changes, line by line, and what charges would have cost under it. */
+/** One version: its changes line by line, and the cost of charges under it. */
 function Taken({ id }: { readonly id: string }) {
   const { query, path } = useQuery()
   const load = useLoad<TakenDiff>(`/config/history/${encodeURIComponent(id)}`)
@@ -136,7 +136,7 @@ function Taken({ id }: { readonly id: string }) {
   )
 }
 
-/** Stages the changes that restore a version: the review shows and checks them like any others. */
+/** Stages the changes that restore a version. The review shows and checks them like other changes. */
 function Restore({ id }: { readonly id: number }) {
   const { path, route } = useQuery()
   const { changes, stageAll } = useDraft()

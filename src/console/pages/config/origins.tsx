@@ -4,10 +4,10 @@ import { Table } from '../../kit/table.tsx'
 import { useQuery } from '../../query.ts'
 import { t, tName } from '../../words/index.ts'
 
-/** The rest is found by its path. */
+/** Values beyond this number are found by path. */
 const shownOrigins = 100
 
-/** Where each value comes from. */
+/** The origin of each value. */
 export function Origins({ of, main }: { readonly of: Configuration['origins']; readonly main: string }) {
   const { query, set } = useQuery()
   const find = (query['find'] ?? '').toLowerCase()

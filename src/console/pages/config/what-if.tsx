@@ -16,11 +16,11 @@ import { RangeFilter } from '../costs/range-filter.tsx'
 import type { Edit } from './edit/changes.ts'
 import { Findings } from './findings.tsx'
 
-/** A configuration for the computation: a text, changes of the current one, or an earlier one. */
+/** The configuration for the computation: a text, changes to the current one, or an earlier version. */
 type Terms = { readonly text: string } | { readonly edits: readonly Edit[] } | { readonly taken: number }
 type CostState = { readonly value?: CostUnder; readonly error?: ApiError }
 
-/** The cost of a period's charges, initially of last month, under another configuration. */
+/** The cost of a period's charges under another configuration, initially of last month. */
 export function WhatIf({ of: terms }: { readonly of: Terms }) {
   const { query, path, set } = useQuery()
   const zone = viewerZone()
@@ -67,7 +67,7 @@ export function WhatIf({ of: terms }: { readonly of: Terms }) {
   )
 }
 
-/** When a day begins in the user's zone. */
+/** The start of a day in the user's time zone. */
 function startOf(day: string): string {
   return new Date(`${day}T00:00`).toISOString()
 }
@@ -147,7 +147,7 @@ function Figure({
 
 type Pair = NonNullable<CostUnder['by_model']>[number]
 
-/** Rows shown of each kind; the largest changes first. */
+/** The maximum number of rows of each kind; the largest changes are first. */
 const rowsMax = 100
 
 function Pairs({

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../../words/index.ts'
 
-/** Text with line numbers. `sought`: the line of the link. */
+/** Text with line numbers. `sought`: the line of the link's target. */
 export function Yaml({
   text,
   wrong,

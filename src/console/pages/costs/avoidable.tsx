@@ -28,7 +28,7 @@ export function AvoidableSpend({ of: value, where }: { readonly of: Avoidable | 
       <ul class="bare notes">
         {rows.slice(0, shown).map(row => {
           const { model, size, source, tier, ...facts } = { ...row, tier: row.billed }
-          // Refunded charges are in none of these sums.
+          // None of these sums include refunded charges.
           const evidence = { since, until, ...where, model, size, source, tier, charge: 'settled', refunded: 'false' }
           const [, place, line] = /([^/]+:(\d+))$/.exec(row.at ?? '') ?? []
           return (

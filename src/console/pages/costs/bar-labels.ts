@@ -7,13 +7,13 @@ const shapes = {
   month: { month: 'short', year: 'numeric' },
 } as const
 
-/** The label of a bar that begins then. */
+/** The label of the bar that begins at a moment. */
 export function barLabel(at: string, step: Range['step'], timeZone: string): string {
   const locale = language.value === 'en' ? 'en-GB' : languageTags[language.value]
   return new Date(at).toLocaleString(locale, { ...shapes[step], timeZone })
 }
 
-/** Bars with the same label, on the day when the clock goes back: their start, each with its UTC offset. */
+/** Bars with equal labels, on the day when the clock goes back: their start, each with its UTC offset. */
 export function hoursTwice(bars: readonly string[], timeZone: string): ReadonlyMap<string, string> {
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'short', timeStyle: 'short' })
   const alike = Map.groupBy(bars, at => clock.format(new Date(at)))
@@ -21,7 +21,7 @@ export function hoursTwice(bars: readonly string[], timeZone: string): ReadonlyM
   return new Map(twice.map(at => [at, offsetAt(at, timeZone)]))
 }
 
-/** As `+02:00`. */
+/** In the format `+02:00`. */
 function offsetAt(at: string, timeZone: string): string {
   const parts = new Intl.DateTimeFormat('en-GB', { timeZone, timeZoneName: 'longOffset' }).formatToParts(new Date(at))
   return parts.find(({ type }) => type === 'timeZoneName')?.value.replace('GMT', '') || '+00:00'

@@ -6,17 +6,14 @@ export type Comparison = {
   readonly unit: UnitOfCosts
   readonly dear: Part
   readonly cheap: Part
-  /** Averages of one unit. */
+  /** The average costs of one unit. */
   readonly more: string
   readonly less: string
-  /** Tenths: 90 is nine times the price. Undefined if the other one is free. */
+  /** The price ratio in tenths: 90 is nine times the price. Undefined if the other one is free. */
   readonly tenths: number | undefined
 }
 
-/**
- * The counterpart of a single selected part: the first other one with a price of the same unit, which is the most
- * expensive.
- */
+/** The part to compare a single selected part with: the most expensive other one with a price for the same unit. */
 export function partnerOf(of: Part, parts: readonly Part[]): Part | undefined {
   const units = unitCostsOf(of)
   const own = unitsOfCosts.find(one => units[one] !== undefined)

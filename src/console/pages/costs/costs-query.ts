@@ -4,14 +4,14 @@ import { dateIn } from '../../zone.ts'
 import { type Range, readRange } from './range.ts'
 import { readBy, readWhere, type Where } from './where.ts'
 
-/** The question in the address of the costs page. */
+/** The parameters in the address of the costs page. */
 export type CostsQuery = {
   readonly range: Range
   readonly where: Where
   readonly by: CostSplit
-  /** `?…` of the costs. */
+  /** `?…` for costs. */
   readonly costs: string
-  /** `?…` of possible savings. */
+  /** `?…` for possible savings. */
   readonly avoidable: string
 }
 
@@ -30,7 +30,7 @@ export function readCostsQuery(
     where,
     by,
     costs: queryText({ from, to, zone, step, by, ...where }),
-    // Savings are not stored by end user and tag: with such a filter they are not shown.
+    // Savings are not stored by end user or tag, so they are not shown with such a filter.
     avoidable: queryText({ from, to, zone, ...rest }),
   }
 }

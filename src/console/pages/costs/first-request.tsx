@@ -7,7 +7,7 @@ import { snippets } from '../../snippets.ts'
 import { t } from '../../words/index.ts'
 import { useModels } from '../../api/models.ts'
 
-/** Before the first request: how to send it, and whether it has arrived. */
+/** Before the first request: instructions for sending one, and whether it has been received. */
 export function FirstRequest({ baseUrl, onArrived }: { readonly baseUrl: string; readonly onArrived: () => void }) {
   const [arrived, setArrived] = useState<string | null>(null)
   useTail('', record => kindOfRow(record) !== 'lookup' && setArrived(record.id))
@@ -34,7 +34,7 @@ export function FirstRequest({ baseUrl, onArrived }: { readonly baseUrl: string;
   )
 }
 
-/** How to send a request, with each kind of client. */
+/** Instructions for sending a request, for each kind of client. */
 export function Snippets({ baseUrl, secret }: { readonly baseUrl: string; readonly secret: string }) {
   const models = useModels()
   const samples = snippets(baseUrl, secret, models)

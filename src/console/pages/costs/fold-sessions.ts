@@ -1,12 +1,10 @@
 import type { CostsAnswer } from '../../api/shapes.ts'
 import { amountOf, microsOf } from '../../money.ts'
 
-/** The id of all playground keys together: no key has this id. */
+/** The id for all playground keys together; no key has this id. */
 export const sessionKeys = '~sessions'
 
-/**
- * Costs by key with those of the playground as one: each session has its own key, whose name means nothing to people.
- */
+/** Costs by key, with all playground keys as one: each session has its own key, whose name means nothing to people. */
 export function foldSessions(answer: CostsAnswer, called: string): CostsAnswer {
   const { rows, before, names, sessions } = answer
   if (sessions.length === 0) return answer

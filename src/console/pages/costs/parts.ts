@@ -2,7 +2,7 @@ import type { CostSplit } from '../../../domain/costs.ts'
 import { t, tName } from '../../words/index.ts'
 import { tOperation } from '../../words/operation.ts'
 
-/** The name of a part. `names`: of keys, by their ids. */
+/** The name of a part. `names`: the names of keys, by id. */
 export function nameOf(part: CostSplit, what: string, names: { readonly [id: string]: string }): string {
   if (part === 'key') return names[what] ?? what
   if (part === 'operation') return tOperation(what)
@@ -10,7 +10,7 @@ export function nameOf(part: CostSplit, what: string, names: { readonly [id: str
   return what
 }
 
-/** The names of a filter, which may be several. */
+/** The names in a filter with one or more values. */
 export function namesOf(part: CostSplit, what: string, names: { readonly [id: string]: string }): string {
   return part === 'end_user' || part === 'tag'
     ? what

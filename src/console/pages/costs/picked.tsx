@@ -5,7 +5,10 @@ import { t } from '../../words/index.ts'
 import { type Comparison, comparisonOf, partnerOf } from './compare.ts'
 import type { Part } from './sheets.ts'
 
-/** Rows that were picked, by name: one is compared with the most expensive other one, two with each other, and any number are a filter. */
+/**
+ * Selected rows, by name: one is compared with the most expensive other, two with each other, any number can be a
+ * filter.
+ */
 export function Picked({
   parts,
   all,
@@ -26,7 +29,7 @@ export function Picked({
   if (!a) return null
   const other = b ?? partnerOf(a, all)
   const compared = other && parts.length <= 2 ? comparisonOf(a, other) : undefined
-  // Labels and texts with a comma are filters one at a time.
+  // Labels and texts with a comma can only be filters one at a time.
   const isFilter = names.length === 1 || (by !== 'end_user' && by !== 'tag' && names.every(name => !name.includes(',')))
   return (
     <div class="note inline picked" role="status">

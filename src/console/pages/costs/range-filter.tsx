@@ -5,7 +5,7 @@ import { type Preset, presets, type Range } from './range.ts'
 
 type Change = { readonly [name: string]: string | null }
 
-/** The days of a question: a named range, or a first and a last day. `usual`: the range of an address without one. */
+/** The days of the costs: a named range, or a first and a last day. `usual`: the range of an address without one. */
 export function RangeFilter({
   range: { preset, from, to },
   usual,

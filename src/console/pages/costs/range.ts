@@ -3,9 +3,7 @@ import { addDays, daysIn, isDate, monthOf } from '../../zone.ts'
 export const presets = ['today', '7d', '30d', 'month', 'last'] as const
 export type Preset = (typeof presets)[number]
 
-/**
- * The first and last day of the question, and the length of bars. `preset` is null for days that were chosen by hand.
- */
+/** The first and last day, and the length of bars. `preset` is null for days that the user has chosen. */
 export type Range = {
   readonly preset: Preset | null
   readonly from: string
@@ -25,7 +23,7 @@ export function readRange(query: { readonly [name: string]: string | undefined }
   return { preset, from: first, to: last, step: stepOf(first, last) }
 }
 
-/** The parameters of an address for its range and split: a named range stays as many days on another day. */
+/** The parameters of an address for its range and split. A named range keeps its number of days on another day. */
 export function spanOf(query: { readonly [name: string]: string | undefined }): { readonly [name: string]: string } {
   return Object.fromEntries(
     ['range', 'from', 'to', 'zone', 'by'].flatMap(name => (query[name] ? [[name, query[name]] as const] : [])),
@@ -44,7 +42,7 @@ function stepOf(from: string, to: string): Range['step'] {
   return days <= hoursMax ? 'hour' : days <= daysMax ? 'day' : 'month'
 }
 
-/** The days of the bar that begins on a date, within the range. */
+/** The days of the bar that begins on a date, limited to the range. */
 export function daysOfBar({ step, to }: Range, date: string): { readonly from: string; readonly to: string } {
   if (step !== 'month') return { from: date, to: date }
   const last = addDays(monthOf(date, 1), -1)

@@ -79,7 +79,7 @@ export function Requests({
   )
 }
 
-/** In the words of the log, where only images have tiers, and counts have units. */
+/** The filter in the log's parameters, where only images have tiers, and counts have units. */
 function filterOf({ totals }: CostsAnswer, { tier, ...where }: Where): { readonly [name: string]: string } {
   if (tier === undefined) return where
   const isOfImages = totals.some(({ images }) => images > 0)

@@ -37,12 +37,12 @@ type Given = {
   /** The filters of costs. */
   readonly where: Where
   readonly parts: readonly CostSplit[]
-  /** Names of rows that are compared. */
+  /** The names of the rows to compare. */
   readonly picked: readonly string[]
   readonly hrefOf: (change: { readonly [name: string]: string | null }) => string
 }
 
-/** Costs of one currency: their sum, their course, and their parts. */
+/** The costs in one currency: their sum, their course, and their parts. */
 export function CostSheet(given: Given) {
   const { of: sheet, isFirst, answer, range, by, where, parts, picked, hrefOf } = given
   const month = statementMonthOf(range, where, dateIn(answer.zone, new Date()))
@@ -139,7 +139,7 @@ function Figure({ name, value }: { readonly name: string; readonly value: string
 
 type Row = Part & { readonly at: number; readonly isTotal?: true }
 
-/** All parts together; a charge with two tiers is one. */
+/** All parts together. A charge with two tiers counts once. */
 function totalOf({ net, before, charges, images, tokens, parts }: Sheet): Part {
   const quantity = parts.reduce((sum, part) => sum + part.quantity, 0)
   return { what: null, net, before, charges, images, quantity, tokens, bars: [] }
@@ -248,7 +248,7 @@ function columns(
 
 const imagesOf = ({ images }: Part) => images
 
-/** The growth of a part; new parts have grown most. */
+/** The growth of a part; new parts have the largest. */
 function changeRank({ net, before }: Part): number | null {
   if (before === 0n) return net === 0n ? null : Number.POSITIVE_INFINITY
   return Number(((net - before) * 10_000n) / before)
@@ -262,7 +262,7 @@ function quantityOf({ quantity, isTotal }: Row): string | false {
   return !isTotal && quantity > 0 && count(quantity)
 }
 
-/** The course of costs, as bars and as a table; each links to that time alone. */
+/** The course of costs, as bars and as a table; each links to its own days. */
 function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
   const { route } = useLocation()
   const { step } = range

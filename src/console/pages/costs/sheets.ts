@@ -1,27 +1,27 @@
 import type { CostsAnswer } from '../../api/shapes.ts'
 import { microsOf } from '../../money.ts'
 
-/** The costs of one part after refunds. Null for the cheapest ones together. */
+/** The costs of one part after refunds. Null for the combined cheapest parts. */
 export type Part = {
   readonly what: string | null
   readonly net: bigint
   readonly before: bigint
   readonly charges: number
   readonly images: number
-  /** Of one unit; 0 if nothing was counted, or several units. */
+  /** The quantity of one unit; 0 if nothing was counted, or there are several units. */
   readonly quantity: number
   readonly tokens: number
-  /** By the numbers of the bars. */
+  /** The costs in each bar, by its index. */
   readonly bars: readonly bigint[]
 }
 
-/** Costs of one currency: two currencies cannot be added up. */
+/** Costs in one currency, because two currencies cannot be added. */
 export type Sheet = {
   readonly currency: string
   readonly net: bigint
   readonly before: bigint
   readonly refunded: bigint
-  /** By hits of the answer cache. */
+  /** Savings by hits of the answer cache. */
   readonly saved: bigint
   readonly charges: number
   readonly images: number
@@ -53,7 +53,7 @@ export function sheetsOf({ rows, totals, before, bars }: CostsAnswer): readonly 
         bars: sums,
       }
     })
-    // Parts that were used before and are not now have no row: without this one the column would not add up.
+    // A part that was only used earlier has no row, but the column must add up, so it gets one.
     const used = new Set(parts.map(({ what }) => what))
     for (const [what, sum] of earlier)
       if (!used.has(what)) parts.push({ ...unused, what, before: sum, bars: bars.map(() => 0n) })

@@ -8,7 +8,7 @@ import { monthText } from '../../words/moment.ts'
 import { Reconciliation } from '../statements/reconciliation.tsx'
 import type { Where } from './where.ts'
 
-/** The way from costs to the statement of the same month. It reads the whole ledger, so only when it is opened. */
+/** Leads from the costs to the statement of the same month. It reads the whole ledger, so only when it is opened. */
 export function StatementRow({
   month,
   zone,

@@ -7,7 +7,7 @@ import { addDays, dateIn } from '../../zone.ts'
 import { units } from '../../../domain/usage.ts'
 import type { Where } from './where.ts'
 
-/** The tokens of costs by kind: input, cached, output. Loaded after the rest of the page. */
+/** The tokens in the costs by kind: input, cached, output. Loaded after the rest of the page. */
 export function TokenKinds({
   answer: { since, until, zone },
   where,

@@ -8,8 +8,8 @@ type Counts = Pick<Part, 'net' | 'images' | 'quantity' | 'tokens'>
 type Average = { readonly amount: string; readonly per: number }
 
 /**
- * The average cost of an image, or of a number of units, after refunds. `unit`: null if a part has several; then tokens
- * are the unit. Undefined if images and units are mixed, or nothing was counted.
+ * The average cost of an image, or of a number of units, after refunds. `unit`: null if a part has several; the unit is
+ * then a token. Undefined if images and units are mixed, or nothing was counted.
  */
 export function unitCostOf({ net, images, quantity, tokens }: Counts, unit: string | null): Average | undefined {
   if (images > 0) return tokens > 0 || quantity > 0 ? undefined : averageOf(net, images, 1)
@@ -19,7 +19,7 @@ export function unitCostOf({ net, images, quantity, tokens }: Counts, unit: stri
 export const unitsOfCosts = ['image', 'tokens', 'request'] as const
 export type UnitOfCosts = (typeof unitsOfCosts)[number]
 
-/** The average cost of an image, of a million tokens and of a request; undefined if others are mixed with them. */
+/** The average costs of an image, of a million tokens and of a request; undefined if others are mixed with them. */
 export function unitCostsOf(part: Counts & Pick<Part, 'charges'>): {
   readonly [unit in UnitOfCosts]: string | undefined
 } {

@@ -2,7 +2,7 @@ import type { CostSplit } from '../../../domain/costs.ts'
 
 export type Where = { readonly [P in CostSplit]?: string }
 
-/** The splits of costs, the most used first. A user who sees only themselves has no list of users. */
+/** The splits of costs, the most used first. Users who see only their own costs cannot split them by user. */
 const inOrder = [
   'user',
   'tier',
@@ -15,7 +15,7 @@ const inOrder = [
   'tag',
 ] as const satisfies readonly CostSplit[]
 
-/** Costs are not stored by end user and tag together. */
+/** Costs are not stored by the combination of end user and tag. */
 const notWith: { readonly [P in CostSplit]?: CostSplit } = { end_user: 'tag', tag: 'end_user' }
 
 /** The splits that the user may see. */
@@ -46,7 +46,7 @@ export const noParts: { readonly [name: string]: null } = Object.fromEntries(
   [...inOrder, 'by', 'pick'].map(part => [part, null]),
 )
 
-/** The split in the address; else the first without a filter. */
+/** The split in the address; otherwise the first one without a filter. */
 export function readBy(wanted: string | undefined, where: Where, readsAll: boolean): CostSplit {
   const known = partsFor(readsAll, where)
   const chosen = known.find(part => part === wanted)

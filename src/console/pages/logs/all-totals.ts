@@ -4,13 +4,10 @@ import type { Load } from '../../api/load.ts'
 import type { LogTotals } from '../../api/shapes.ts'
 import { addTotals } from './add-totals.ts'
 
-/** The totals so far; `since` is their begin while they are incomplete. `isBroken`: no further answer. */
+/** The totals so far; `since` is their start while they are incomplete. `isBroken`: a further answer failed. */
 export type SoFar = LogTotals & { readonly isBroken: boolean }
 
-/**
- * The totals of a filter while they are added up: one answer after another, as long as the page is open. `filter`: a
- * query, `?…` or empty.
- */
+/** The totals of a filter, added up answer by answer while the page is open. `filter`: a query, `?…` or empty. */
 export function useAllTotals(filter: string): Pick<Load<SoFar>, 'value' | 'last' | 'loading'> {
   const [{ last, of }, put] = useState<{ readonly last?: SoFar | undefined; readonly of?: string }>({})
   useEffect(() => {

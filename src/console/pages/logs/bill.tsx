@@ -14,7 +14,7 @@ import { label, sourceText } from './labels.ts'
 type Line = BillingRecord['lines'][number]
 type Row = BillingRecord['rule']['rows'][number]
 
-/** The cost of a request, in the line with six labels and its parts, and the reason. */
+/** The cost of a request, as the line with six labels and its parts, and the reason. */
 export function Bill({ of }: { readonly of: BillingRecord }) {
   const images = of.count !== null
   return (
@@ -60,7 +60,7 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
   )
 }
 
-/** The counts in the reader's language: the line above is in Chinese. */
+/** The counts in the reader's language, because the line above is in Chinese. */
 function Counted({ of: { lines } }: { readonly of: BillingRecord }) {
   const counted = lines.filter(({ quantity }) => quantity !== null)
   if (counted.length === 0) return null
@@ -71,7 +71,7 @@ function Counted({ of: { lines } }: { readonly of: BillingRecord }) {
   )
 }
 
-/** The six labels of `docs/rules.md#billing-labels`, and their English next to them. */
+/** The six labels of `docs/rules.md#billing-labels`, with their English next to them. */
 function SixParts({ of }: { readonly of: BillingRecord }) {
   const pictures = imagesOf(of)
   const parts = [
@@ -97,7 +97,7 @@ function SixParts({ of }: { readonly of: BillingRecord }) {
   )
 }
 
-/** Items in addition to images have a quantity; a person's decision applies to all. */
+/** Items other than images have a quantity. A person's decision applies to all. */
 function imagesOf({ lines }: BillingRecord): readonly Line[] {
   return lines.some(line => line.quantity === null) ? lines.filter(line => line.quantity === null) : lines
 }
@@ -174,7 +174,7 @@ function Hints({ of }: { readonly of: BillingRecord }) {
   )
 }
 
-/** In the reader's language if the console has the words; a third-party plugin uses its own. */
+/** In the reader's language if the console has a text; a third-party plugin has its own. */
 function ruleText(of: BillingRecord): string {
   const { kind, text } = of.rule
   if (kind === 'usage') return t('bill.usage')
@@ -184,7 +184,7 @@ function ruleText(of: BillingRecord): string {
   return t(isCombined(of) ? 'bill.combined' : 'bill.tiers')
 }
 
-/** Whether more than a tier decides the charge. */
+/** Whether the charge depends on more than a tier. */
 function isCombined({ rule, lines }: BillingRecord): boolean {
   return rule.by !== undefined || lines.some(({ quantity, tier }) => quantity !== null && tier !== 'decided')
 }

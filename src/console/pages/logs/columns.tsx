@@ -10,7 +10,7 @@ import { tOperation } from '../../words/operation.ts'
 import { modelText } from './model-text.ts'
 import { Outcome } from './outcome.tsx'
 
-/** Columns that can be chosen, in order. The time is always shown: it links to the details. */
+/** Columns that can be chosen, in order. The time is always shown, because it links to the details. */
 const chosenNames = [
   'result',
   'model',
@@ -51,7 +51,7 @@ export function keyText({ key_id: id }: Pick<LogRecord, 'key_id'>, { names, sess
   return names[id] ?? (sessions.has(id) ? t('costs.sessions') : id)
 }
 
-/** `query`: of the address, which a row's link keeps. */
+/** `query`: the parameters of the address, which a row's link keeps. */
 export function columnsOf(
   names: readonly ColumnName[],
   { query, keys, readsAll }: { readonly query: string; readonly keys: KeyNames; readonly readsAll: boolean },
@@ -112,7 +112,7 @@ export function columnsOf(
   return [time, ...names.filter(name => name !== 'user' || readsAll).map(name => all[name])]
 }
 
-/** The choice of columns; the address has it, so that a saved view does too. */
+/** The choice of columns. It is in the address, so that saved views include it. */
 export function ColumnChip({
   chosen,
   readsAll,

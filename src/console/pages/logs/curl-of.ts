@@ -1,14 +1,11 @@
 import type { LogRecord } from '../../api/shapes.ts'
 import { findOperation } from '../../operations.ts'
 
-/** The path of an unknown operation. */
+/** The path for an unknown operation. */
 const elsewhere = '/v1beta/models/{model}:generateContent'
 const files = new Set(['image', 'image[]', 'mask', 'file'])
 
-/**
- * The request as a command. Its content is not stored, so everything except the model, size and quality has to be
- * filled in.
- */
+/** The request as a command. Its content is not stored, so the user must add all but the model, size and quality. */
 export function curlOf(record: LogRecord, baseUrl: string): string {
   const known: { readonly [field: string]: string | null | undefined } = {
     model: record.model,
@@ -31,7 +28,7 @@ export function curlOf(record: LogRecord, baseUrl: string): string {
   return [`curl ${baseUrl}${filled}`, "-H 'Authorization: Bearer <API_KEY>'", ...bodies[kind]].join(' \\\n  ')
 }
 
-/** One shell word with any content. */
+/** Quotes any text as one shell word. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -1,4 +1,4 @@
-/** Whether the user may decide about a charge: the billing role may not decide about its own. */
+/** Whether the user may decide about a charge: the billing role may not decide about the user's own charges. */
 export function decidesOn(
   charge: { readonly user: string | null },
   { may, name }: { readonly may: readonly string[]; readonly name: string },

@@ -3,7 +3,7 @@ import { Facts } from '../../kit/facts.tsx'
 import { tFailure, tFailureValues } from '../../words/failure.ts'
 import { t } from '../../words/index.ts'
 
-/** Each request to an upstream, of more than one. */
+/** All requests to upstreams, if there was more than one. */
 export function Attempts({ of: { attempts } }: { readonly of: LogRecord }) {
   if (!attempts) return null
   return (

@@ -1,6 +1,6 @@
 import { tName } from '../../words/index.ts'
 
-/** The source of a tier, as in the record (`docs/rules.md#billing-labels`). */
+/** The sources of tiers in records (`docs/rules.md#billing-labels`). */
 export const sources: { readonly [source: string]: string } = {
   told: '应答所述',
   output: '输出尺寸',
@@ -8,15 +8,13 @@ export const sources: { readonly [source: string]: string } = {
   default: '默认',
 }
 
-/** The source of a tier: the word of the record, and its meaning. */
+/** The source of a tier: the record's word, and its meaning. */
 export function sourceText(source: string): string {
   const chinese = sources[source]
   return chinese === undefined ? source : label(chinese, tName('source', source))
 }
 
-/**
- * The label of the bill (`docs/rules.md#billing-labels`), and its meaning if the reader's language is another.
- */
+/** The bill's label (`docs/rules.md#billing-labels`), and its meaning for readers of another language. */
 export function label(chinese: string, english: string): string {
   return english === chinese ? chinese : `${chinese} ${english}`
 }

@@ -76,7 +76,7 @@ export function LogDrawer({
   )
 }
 
-/** The result of the request in one line: its outcome, its cost and its duration. */
+/** The result of the request on one line: its outcome, its cost and its duration. */
 function Verdict({ of: record }: { readonly of: LogRecord }) {
   return (
     <p class="inline verdict">
@@ -87,7 +87,7 @@ function Verdict({ of: record }: { readonly of: LogRecord }) {
   )
 }
 
-/** The key by its name; a playground's key belongs to a session, and has no page. */
+/** The key by its name. A playground's key belongs to a session, and has no page. */
 function KeyLink({ of: { key_id: id, key_name: name } }: { readonly of: LogRecord }) {
   if (id === null) return <>–</>
   if (typeof name !== 'string') return <code>{id}</code>
@@ -208,7 +208,7 @@ function Timing({ of: record }: { readonly of: LogRecord }) {
 
 const reasonMin = 3
 
-/** What an administrator may do with a charge; each requires a reason, which is stored. */
+/** The actions of an administrator on a charge; each requires a reason, which is stored. */
 function Decide({
   of: record,
   decides,

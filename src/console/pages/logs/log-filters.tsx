@@ -22,21 +22,21 @@ type Change = { readonly [name: string]: string | null }
 type LogFiltersProps = {
   readonly query: Query
   readonly set: (change: Change) => void
-  /** Whether the user sees the requests of others. */
+  /** Whether the user sees other users' requests. */
   readonly readsAll: boolean
-  /** The names of keys that are known, by id. */
+  /** The known names of keys, by id. */
   readonly keyNames: { readonly [id: string]: string }
 }
 
-/** Offered values; any other status can be typed. */
+/** Suggested values; the user can type any other status. */
 const statuses = ['2xx', '4xx', '5xx', '400', '401', '402', '403', '404', '413', '429', '500', '502', '504'] as const
 const outcomes = ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] as const
 const states = ['reserved', 'settled', 'voided', 'needs_review'] as const
 
-/** Filters that are chips even if they are not used; others are under `More`. */
+/** Filters with a chip even without a value; others are under `More`. */
 const usual: ReadonlySet<string> = new Set(['since', 'until', 'result', 'status', 'model', 'user', 'key'])
 
-/** The filters of the log in one line: a search, ranges of days, and a chip for each filter. */
+/** The filters of the log on one line: a search, ranges of days, and a chip for each filter. */
 export function LogFilters(props: LogFiltersProps) {
   const { query, set, readsAll, keyNames } = props
   const more = filterNames.filter(name => !usual.has(name) && query[name])
@@ -91,7 +91,7 @@ export function LogFilters(props: LogFiltersProps) {
   )
 }
 
-/** From one moment to another, if no named range fits. */
+/** The time between two moments, for times without a named range. */
 function Span({ query, set }: Pick<LogFiltersProps, 'query' | 'set'>) {
   const { since, until } = query
   const text = (moment: string | undefined) =>
@@ -120,7 +120,7 @@ function Span({ query, set }: Pick<LogFiltersProps, 'query' | 'set'>) {
   )
 }
 
-/** One search for all: a request's id, or a part of the name of a model, key or user. */
+/** One search for everything: a request's id, or a part of the name of a model, key or user. */
 function Find({ set, readsAll }: LogFiltersProps) {
   const id = useId()
   const keys = useKeyPicks()
@@ -162,21 +162,21 @@ type FieldProps = {
   readonly onPick: (value: string) => void
 }
 
-/** The chip of a filter that is not usual, once it is used. */
+/** The chip of another filter that has a value. */
 function MoreFilter({ of: name, ...props }: FieldProps) {
   const values = valuesOf(name, useModels())
   if (values === undefined) return <TextFilter {...props} text={valueOf(name, props.value ?? '')} />
   return <ChoiceFilter {...props} of={values.map(one => [one, valueOf(name, one)] as const)} />
 }
 
-/** The field of a filter that is not usual. */
+/** The field of another filter. */
 function Field({ of: name, value = '', ...props }: FieldProps) {
   const values = valuesOf(name, useModels())
   if (values === undefined) return <FilterLine {...props} value={value} />
   return <FilterChoice {...props} value={value} values={values.map(one => [one, valueOf(name, one)] as const)} />
 }
 
-/** The values of a filter; undefined if it takes any text. */
+/** The values of a filter; undefined if any text is valid. */
 function valuesOf(name: FilterName, models: ReturnType<typeof useModels>): readonly string[] | undefined {
   switch (name) {
     case 'tier':

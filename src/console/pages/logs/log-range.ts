@@ -1,6 +1,6 @@
 import { addDays, dateIn, viewerZone } from '../../zone.ts'
 
-/** Named ranges of the log, as in Costs: whole days of the reader's time zone, the last one today. */
+/** Named ranges of the log, as on the costs page: whole days in the reader's time zone, up to today. */
 export const logRanges = ['today', '7d', '30d'] as const
 export type LogRange = (typeof logRanges)[number]
 
@@ -16,7 +16,7 @@ export function beginningOf(range: LogRange, now = new Date()): string {
   return new Date(`${first}T00:00`).toISOString()
 }
 
-/** A moment in an address, for a field of date and time. */
+/** A moment from an address, for a field with date and time. */
 export function localMoment(moment: string | undefined): string {
   const at = moment ? new Date(moment) : null
   if (!at || Number.isNaN(at.getTime())) return ''

@@ -7,7 +7,7 @@ import { t } from '../../words/index.ts'
 import { setQuery } from '../../query.ts'
 import { type SoFar, useAllTotals } from './all-totals.ts'
 
-/** Errors lead to the requests that did not succeed, within the same filter. */
+/** Errors link to the requests that failed, within the same filter. */
 function FailedLink({
   count: errors,
   query,
@@ -25,7 +25,7 @@ export function LogTotals({
   query,
 }: {
   readonly filter: string
-  /** Of the page, whose errors are one click away. */
+  /** The query of the page, for the link to its errors. */
   readonly query: { readonly [name: string]: string | undefined }
 }) {
   return <Kept of={useAllTotals(filter)}>{value => <Sums of={value} filter={filter} query={query} />}</Kept>

@@ -4,7 +4,7 @@ import { Icon } from '../../kit/icon.tsx'
 import { toneOf } from '../../kit/status.tsx'
 import { t, tName } from '../../words/index.ts'
 
-/** How a request ended: the client's status, and the result that the filter names. */
+/** The outcome of a request: the status for the client, and the result as in the filter. */
 export function Outcome({ of }: { readonly of: LogRecord }) {
   const result = resultOf(of)
   const tone = toneOf(result)

@@ -2,7 +2,7 @@ import { beginningOf, rangeNamed } from './log-range.ts'
 
 type Query = { readonly [name: string]: string | undefined }
 
-/** Filters of the log, as the API and the address name them. */
+/** The filters of the log, by their names in the API and the address. */
 export const filterNames = [
   'since',
   'until',
@@ -29,13 +29,13 @@ export const filterNames = [
 ] as const
 export type FilterName = (typeof filterNames)[number]
 
-/** The filter in the address as the API takes it: a named range becomes its first moment. */
+/** The filter from the address for the API: a named range becomes its first moment. */
 export function readFilter(query: Query): { readonly [name: string]: string } {
   const range = rangeNamed(query['range'])
   return { ...(range && { since: beginningOf(range) }), ...pick(query, filterNames) }
 }
 
-/** What a saved view keeps: `range` stays `today` on another day, and the chosen columns belong to it. */
+/** The parameters that a saved view keeps: `range` stays `today` on another day, and the columns are included. */
 export function viewOf(query: Query): { readonly [name: string]: string } {
   return pick(query, ['range', ...filterNames, 'cols'])
 }

@@ -3,7 +3,7 @@ import { tName } from '../../words/index.ts'
 
 type Priced = Pick<Model, 'prices'>
 
-/** Image tiers with prices, each once, in the order of the models. Other counts are no tiers. */
+/** Image tiers with prices, each once, in the order of the models. Other counts are not tiers. */
 export function tiersOf(models: readonly Priced[]): readonly string[] {
   return pricedBy(models).filter(one => !isUnit(one))
 }

@@ -3,7 +3,7 @@ import type { LogRecord } from '../../api/shapes.ts'
 import { duration } from '../../numbers.ts'
 import { translate } from '../../words/index.ts'
 
-/** A percentage of the bar; even an instant has a minimum width. */
+/** The minimum width, in percent of the bar, which an instant gets too. */
 const least = 0.8
 
 /** The phases of a request, one below the other, at their times. */

@@ -23,7 +23,7 @@ export function Bench<Result>({
   readonly atMost?: (model: string) => Money | undefined
   readonly fields: ComponentChildren
   readonly notes?: ComponentChildren
-  /** `isOver`: the result is whole. */
+  /** `isOver`: the result is complete. */
   readonly children: (result: Result, isOver: boolean) => ComponentChildren
 }) {
   const runs: readonly Run<Result>[] = models.map((_, i) => runAt<Result>(`${operation} ${i}`))

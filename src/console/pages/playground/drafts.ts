@@ -3,14 +3,14 @@ import { forgetKey } from './ask-gateway.ts'
 import { forgetPlaces } from './places.ts'
 import { forgetRuns } from './runs.ts'
 
-// Typed text remains while the page is open, whichever model, tab or page is shown meanwhile, and also across a session
-// that ended. It is never stored, and belongs to one user.
+// Typed text remains while the page is open, across models, tabs, pages and even an ended session. It is never stored,
+// and belongs to one user.
 
 const texts = signal<{ readonly [place: string]: string }>({})
 const chosen = signal<{ readonly [place: string]: readonly File[] }>({})
 let owner: string | undefined
 
-/** Forgets what another user has typed here. */
+/** Drops the drafts of another user. */
 export function draftsOf(user: string): void {
   if (owner !== undefined && owner !== user) {
     texts.value = {}

@@ -5,7 +5,7 @@ import { count } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 
-/** The cost of a message's input, by the list prices, and the maximum for its answer if it has a limit. */
+/** The cost of a message's input at list prices, and the maximum for its answer if that has a limit. */
 export function Estimate({
   models,
   texts,

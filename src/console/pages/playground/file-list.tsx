@@ -3,7 +3,7 @@ import { Button } from '../../kit/button.tsx'
 import { bytes } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
 
-/** Files in the order of sending. */
+/** Files in the order in which they are sent. */
 export function FileList({
   files,
   label,

@@ -24,7 +24,7 @@ export function Images({ models, operation, edit }: BenchProps & { readonly edit
   const [size, setSize] = useText(operation, 'size')
   const { query, set } = useQuery()
   useEffect(() => {
-    // Advice on another page leads here with the size that it recommends.
+    // Advice on another page links here with the recommended size.
     const advised = query['size']
     if (advised === undefined) return
     setSize(advised)
@@ -145,7 +145,7 @@ function Originals({ operation }: { readonly operation: string }) {
   )
 }
 
-/** The sizes that the price page has for this model. */
+/** The sizes on the price page for this model. */
 function Presets({
   model,
   size,

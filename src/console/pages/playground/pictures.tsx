@@ -28,7 +28,7 @@ function decode(base64: string): Blob {
   return new Blob([content], { type: typeOf(content) })
 }
 
-/** By its first bytes: only pictures are shown as such. */
+/** Detects the type by the first bytes: only pictures are shown. */
 function typeOf(content: Uint8Array): string {
   if (content[0] === 0x89) return 'image/png'
   if (content[0] === 0xff) return 'image/jpeg'
@@ -82,7 +82,7 @@ function Shown({ blob, number }: { readonly blob: Blob; readonly number: number 
   )
 }
 
-/** For a link: the gateway fetches it only when the user opens it. */
+/** A link that the gateway follows only when the user opens it. */
 function Unopened({ url, number }: { readonly url: string; readonly number: number }) {
   const safe = /^https?:\/\//i.test(url)
   const [state, setState] = useState<'closed' | 'open' | 'failed'>('closed')

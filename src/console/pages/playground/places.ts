@@ -1,9 +1,8 @@
 type Query = { readonly [name: string]: string | undefined }
-/** An operation's tab, its model, and the second one. */
+/** The tab of an operation, its model, and the second model. */
 export type Place = { readonly op: string; readonly model: string | undefined; readonly vs: string | undefined }
 
-// A user who returns by the menu has an address without a state: they get the last one, where their request may be
-// running.
+// A user who returns by the menu has an address without a state, and gets the last one: a request may be running.
 const places = new Map<string, Place>()
 let last: string | undefined
 
@@ -13,7 +12,7 @@ export function keepPlace(place: Place): void {
   last = place.op
 }
 
-/** The state of an address: what it omits stays as it was. */
+/** The state for an address: omitted parts stay unchanged. */
 export function findPlace({ op, model, vs }: Query): { readonly [name in keyof Place]: string | undefined } {
   if (model !== undefined) return { op, model, vs }
   const wanted = op ?? last

@@ -19,11 +19,11 @@ type QuoteRequest = {
   readonly quality?: string
 }
 
-/** A person types; the request waits until they pause. */
+/** The request waits until the user pauses typing. */
 const pauseMs = 250
 
 type QuoteState = {
-  /** The question of this answer: if it is not the current one, the next answer is in flight. */
+  /** The question for this answer: if it is not the current question, the next answer is in flight. */
   readonly of?: string
   readonly explained?: RequestExplanation
   readonly error?: ApiError
@@ -37,10 +37,10 @@ export function Quote({
   onSize,
 }: {
   readonly request: QuoteRequest
-  /** Names its model. */
+  /** Whether the quote includes the name of its model. */
   readonly names?: boolean
   readonly onQuote?: (atMost: Amount | undefined) => void
-  /** Takes another size, which costs less. */
+  /** Uses another size, which costs less. */
   readonly onSize?: (size: string) => void
 }) {
   const readsConfig = useMay('operators')
@@ -115,7 +115,7 @@ export function Quote({
   )
 }
 
-/** The size that costs less for the same pixels, and what it saves for all images of the request. */
+/** The cheaper size with the same pixels, and its savings for all images of the request. */
 function Cheaper({
   of: { mismatch, quote },
   onSize,
@@ -137,7 +137,7 @@ function Cheaper({
   )
 }
 
-/** In the gateway's own words if they are in the reader's language, else from the facts. */
+/** In the gateway's own words if these are in the reader's language; otherwise from the facts. */
 function warningsOf({ warnings, mismatch }: RequestExplanation): readonly string[] {
   if (language.value === 'en' || !mismatch) return warnings.map(text => tWarning(text) ?? text)
   return [tMismatch(mismatch)]

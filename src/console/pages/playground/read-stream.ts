@@ -27,7 +27,7 @@ export async function readStream(response: Response, show: (text: string) => voi
       show(text)
     }
   } finally {
-    // A stream that is complete or broken cannot be cancelled.
+    // A complete or broken stream cannot be cancelled.
     await reader.cancel().catch(() => undefined)
   }
   return text

@@ -79,7 +79,7 @@ function Ran<Result>({
   )
 }
 
-/** What stopping means for the bill, shown in advance. */
+/** Explains in advance what stopping means for the bill. */
 function StopNote<Result>({ of, onKeep }: { readonly of: Run<Result>; readonly onKeep: () => void }) {
   return (
     <div class="note warn" role="alert">
@@ -103,7 +103,7 @@ function StopNote<Result>({ of, onKeep }: { readonly of: Run<Result>; readonly o
 
 const tickMs = 1_000
 
-/** The elapsed time: a picture may take a minute, and the user sees progress. */
+/** The elapsed time, because a picture may take a minute, and the user should see progress. */
 function Elapsed({ since, isStill }: { readonly since: number; readonly isStill: boolean }) {
   const [now, setNow] = useState(performance.now())
   useEffect(() => {

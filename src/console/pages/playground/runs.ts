@@ -3,7 +3,7 @@ import { ApiError } from '../../api/call.ts'
 import type { LogRecord } from '../../api/shapes.ts'
 import { askGateway, findRecord, type Mark } from './ask-gateway.ts'
 
-/** A request, and how its answer is read. */
+/** A request, and the function that reads its answer. */
 export type Question<Result> = {
   readonly path: string
   readonly body: object | FormData
@@ -15,16 +15,16 @@ export type Money = { readonly amount: string; readonly currency: string }
 type State<Result> = {
   readonly model: string
   readonly busy: boolean
-  /** By `performance.now()`. */
+  /** From `performance.now()`. */
   readonly began: number
   /** The maximum cost, if it was quoted. */
   readonly atMost?: Money | undefined
   readonly result?: Result
   readonly error?: ApiError
   readonly tookMs?: number
-  /** The user stopped it; its cost is known when its upstream has ended too. */
+  /** The user stopped it; its cost is known after its upstream has ended too. */
   readonly stopped?: boolean
-  /** Undefined until it is known, null if it cannot be read. */
+  /** Undefined until it is known; null if it is unreadable. */
   readonly record?: LogRecord | null
   readonly again: () => void
   readonly stop: () => void
@@ -34,11 +34,11 @@ export type Run<Result> = Partial<State<Result>> & {
   readonly start: (model: string, question: Question<Result>, atMost?: Money) => void
 }
 
-// Requests belong to no page: a running one, which is paid for, continues while the user views something else, and is
-// found again where it was started.
+// Requests are independent of pages: a running one, which is paid for, continues while the user views other pages, and
+// is shown again where it was started.
 const runs = signal<{ readonly [place: string]: State<unknown> }>({})
 
-/** Work that would be lost by closing the page. */
+/** Warns about work that would be lost if the page were closed. */
 function hold(event: BeforeUnloadEvent): void {
   event.preventDefault()
 }
@@ -53,13 +53,13 @@ export function isAnyBusy(): boolean {
   return Object.values(runs.value).some(({ busy }) => busy)
 }
 
-/** Forgets another user's requests; running ones are theirs to pay, and end by themselves. */
+/** Drops the requests of another user. Running ones are charged to that user, and end by themselves. */
 export function forgetRuns(): void {
   runs.value = {}
   removeEventListener('beforeunload', hold)
 }
 
-/** The request of a form, one at a time. */
+/** The request of a form, which has one at a time. */
 export function runAt<Result>(place: string): Run<Result> {
   const state = runs.value[place] as State<Result> | undefined
   return { ...state, start: (model, question, atMost) => start(place, model, question, atMost) }
@@ -79,7 +79,7 @@ function start<Result>(place: string, model: string, question: Question<Result>,
     again: () => start(place, model, question, atMost),
   }
   put(place, state)
-  // Another request may have replaced it meanwhile.
+  // Whether another request has not replaced it meanwhile.
   const isMine = (): boolean => runs.value[place] === state
   const change = (more: Partial<State<Result>>): void => {
     if (!isMine()) return
@@ -93,7 +93,7 @@ function start<Result>(place: string, model: string, question: Question<Result>,
     change({ busy: false, result, tookMs: performance.now() - began })
   }
   const end = async (): Promise<void> => {
-    // A request that was not authenticated has no row.
+    // A request without valid authentication has no row.
     const record = mark && state.error?.status !== 401 ? await findRecord(mark, isMine) : undefined
     change({ record: record ?? null })
   }

@@ -4,7 +4,7 @@ import { useText } from './drafts.ts'
 
 export type Turn = { readonly role: 'user' | 'assistant'; readonly content: string }
 
-/** The conversation so far. It stays while the page is open, like other drafts, and is sent with each message. */
+/** The conversation so far. It remains while the page is open, like other drafts, and is sent with each message. */
 export function useTurns(operation: string) {
   const [text, setText] = useText(operation, 'turns', '[]')
   const turns = JSON.parse(text) as readonly Turn[]

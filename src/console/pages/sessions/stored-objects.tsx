@@ -73,7 +73,7 @@ function Rows({
   onEnd,
 }: {
   readonly rows: readonly StoredObject[]
-  /** Of keys, by id. */
+  /** The names of keys, by id. */
   readonly names: StoredObjectList['key_names']
   readonly onEnd: (object: StoredObject) => void
 }) {

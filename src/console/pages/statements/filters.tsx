@@ -6,7 +6,7 @@ import { t } from '../../words/index.ts'
 
 type QueryState = ReturnType<typeof useQuery>
 
-/** The filters of a statement. One of an end user or a tag cannot be split by them. */
+/** The filters of a statement. A statement of an end user or a tag cannot be split by these. */
 export function StatementFilters({
   month,
   query,

@@ -6,7 +6,7 @@ import { t } from '../../words/index.ts'
 
 type Row = Statement['labels'][number]
 
-/** The month by end user or tag, a table for each currency. `hrefOf`: the statement of one of them. */
+/** The month by end user or tag, with a table for each currency. `hrefOf`: the statement of one of them. */
 export function Labels({
   of,
   kind,

@@ -4,7 +4,7 @@ import { Money } from '../../kit/money.tsx'
 import { placesOf, shownAmount } from '../../shown-money.ts'
 import { t } from '../../words/index.ts'
 
-/** Amounts one below the other, aligned; the last is their sum. */
+/** Aligned amounts, one below the other; the last is their sum. */
 export function Sums({
   of,
   currency,
@@ -33,15 +33,15 @@ export function negative(amount: string): string {
 }
 
 /**
- * From a month's statement to its costs: a statement has refunds in the month in which they were given, Costs in the
- * month of their charge.
+ * Leads from a month's statement to its costs: a statement has refunds in the month of the refund, Costs in the month
+ * of the charge.
  */
 export function Reconciliation({
   of: { currency, net, refunded_earlier: earlier, refunded_later: later, costs },
   name,
 }: {
   readonly of: Statement['totals'][number]
-  /** Of the last sum. */
+  /** The name of the last sum. */
   readonly name: ComponentChildren
 }) {
   const sums = [

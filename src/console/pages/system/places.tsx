@@ -10,7 +10,7 @@ type Row = {
   readonly taken: number
   readonly most: number
   /**
-   * Requests that wait for a slot: how many, and how long those of the last minutes waited. Null if they do not wait.
+   * Requests that wait for a slot: their number, and the waiting times in the last minutes. Null if they do not wait.
    */
   readonly queue: Pick<
     SystemState['upstream_connections'][number],
@@ -29,7 +29,7 @@ export function Places({ of: { places, upstream_connections: connections } }: { 
       queue: null,
     })),
     ...connections.flatMap(({ upstream, shared_with: others, busy, most, ...queue }, at) => {
-      // Upstreams that share their connections are one row.
+      // Upstreams with shared connections have one row.
       const isShown = connections.slice(0, at).some(one => others.includes(one.upstream))
       const name = [upstream, ...others].join(', ')
       return isShown ? [] : [{ what: t('system.places.connections'), name, taken: busy, most, queue }]

@@ -7,7 +7,7 @@ import { PickField } from '../../kit/pick-field.tsx'
 import { say } from '../../kit/toast.tsx'
 import { t } from '../../words/index.ts'
 
-/** Stops the use of cached responses: of a model, of a key, or all. */
+/** Invalidates cached responses: of a model, of a key, or all. */
 export function PurgeCache() {
   const [isOpen, setOpen] = useState(false)
   const close = () => setOpen(false)

@@ -21,10 +21,10 @@ type Row = { readonly upstream: Upstream; readonly key: UpstreamKey | undefined 
 
 const everyMs = 10_000
 
-/** How long a key is suspended; empty until it is resumed. */
+/** The durations of a suspension; empty lasts until the key is resumed. */
 const spans = ['', '3600', '14400', '86400'] as const
 
-/** The upstreams and their keys: why one is not used, and the possible actions. */
+/** The upstreams and their keys, with the reasons why some are not in use, and the possible actions. */
 export function Upstreams() {
   const load = usePoll<UpstreamList>('/upstreams', everyMs)
   const changes = useMay('admin')
@@ -122,7 +122,7 @@ function StateOf({ row: { upstream, key } }: { readonly row: Row }) {
   )
 }
 
-/** Why a key is not used, and until when; empty if it is used. */
+/** The reason why a key is not in use, and its end; empty for a key in use. */
 function whyNot({ reason, code, note, since, until, resting }: UpstreamKey) {
   if (reason === null)
     return resting.length === 0

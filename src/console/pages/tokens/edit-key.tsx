@@ -8,8 +8,8 @@ import { settingsShown } from './setting-fields.tsx'
 type Fields = { readonly [name: string]: unknown }
 
 /**
- * The settings of a key. Only changed fields are sent: an administrator's values become the holder's bounds, and they
- * may choose that for all of them.
+ * The settings of a key. Only changed fields are sent, because an administrator's values become bounds for the holder.
+ * The administrator may choose that for all fields.
  */
 export function EditKey({
   of,
@@ -52,7 +52,7 @@ const periodFields: readonly string[] = ['budget_period', 'budget_resets_on']
 function changedOf(read: Fields, of: Key): Fields {
   const shown: Fields = { name: of.name, group: of.own_group, ...settingsShown(of) }
   const isChanged = (name: string): boolean => JSON.stringify(read[name]) !== JSON.stringify(shown[name])
-  // A period is one setting in two fields.
+  // A period is one setting with two fields.
   const isPeriodChanged = periodFields.some(isChanged)
   return Object.fromEntries(
     Object.entries(read).filter(([name]) => (periodFields.includes(name) ? isPeriodChanged : isChanged(name))),

@@ -162,7 +162,7 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
   )
 }
 
-/** The bounds that administrators have set, which the holder may lower but not raise. */
+/** The bounds from administrators, which the holder may lower but not raise. */
 function Bounds({ of }: { readonly of: Key['bounds'] }) {
   const set = tBounds(of, useSession().gateway.currency)
   if (set.length === 0) return <>–</>

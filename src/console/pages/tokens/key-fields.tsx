@@ -7,7 +7,7 @@ import { PickField } from '../../kit/pick-field.tsx'
 import { t } from '../../words/index.ts'
 import { readSettings, SettingFields } from './setting-fields.tsx'
 
-/** The settings of a key, at creation and later, with the bounds of its holder. */
+/** The settings of a key, at creation and later, with the holder's bounds. */
 export function KeyFields({ of }: { readonly of?: Key }) {
   const admin = useMay('admin')
   const { user } = useSession()
@@ -33,7 +33,7 @@ export function KeyFields({ of }: { readonly of?: Key }) {
   )
 }
 
-/** The form's values as the API expects them. @throws FieldError */
+/** The form's values in the API's format. @throws FieldError */
 export function readKeyFields(values: Values): { readonly [name: string]: unknown } {
   const text = (name: string) => values.get(name).trim()
   if (text('name') === '') throw new FieldError('name', t('required'))

@@ -1,6 +1,6 @@
 import type { Key } from '../../api/shapes.ts'
 
-/** The shown state of a key: `expired` after its expiry, spent if it may spend nothing more. */
+/** The shown state of a key: `expired` after its expiry, spent if nothing is left to spend. */
 export function keyStatus(key: Key): string {
   if (key.status !== 'active') return key.status
   if (key.expires && Date.parse(key.expires) <= Date.now()) return 'expired'

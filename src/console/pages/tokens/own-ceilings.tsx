@@ -4,7 +4,7 @@ import type { Ceilings } from '../../api/shapes.ts'
 import { t } from '../../words/index.ts'
 import { tBound, tBounds } from '../../words/bound.ts'
 
-/** The user's own bounds, before they reach them. Empty if there are none. */
+/** The user's own bounds, shown before the user reaches them. Empty if there are none. */
 export function OwnCeilings() {
   const { user } = useSession()
   const { value } = useLoad<Ceilings>(`/users/${encodeURIComponent(user.name)}/ceilings`)

@@ -4,8 +4,8 @@ import { t } from '../../words/index.ts'
 import { dayChoices, dayShown, periodChoices, readDay } from '../../words/period.ts'
 
 /**
- * The period of a budget, the day on which it begins (of a week or month), and what happens when it is spent (`soft`; not shown if undefined).
- * `prefix` comes before the names of the fields.
+ * The period of a budget, the day on which a week or month begins, and the effect of a spent budget (`soft`; not shown
+ * if undefined). `prefix` is the beginning of the fields' names.
  */
 export function PeriodFields({
   prefix = '',
@@ -53,7 +53,7 @@ export function PeriodFields({
   )
 }
 
-/** The values of the fields, as the API expects them. */
+/** The values of the fields in the API's format. */
 export function periodIn(
   values: Values,
   { prefix = '', hasSoft }: { readonly prefix?: string; readonly hasSoft: boolean },

@@ -16,7 +16,7 @@ export type Settings = Pick<Key, 'models' | 'limits' | 'budget' | 'ips' | 'expir
   readonly budget_soft?: boolean
 }
 
-/** The settings of a key. `within`: bounds that are shown next to the fields. */
+/** The settings of a key. `within`: bounds to show next to the fields. */
 export function SettingFields({
   of,
   within = [],
@@ -88,7 +88,7 @@ export function SettingFields({
 
 const limitNames = ['rpm', 'tpm', 'concurrency'] as const
 
-/** The fields' values as the API expects them. @throws FieldError */
+/** The fields' values in the API's format. @throws FieldError */
 export function readSettings(values: Values, isBound = false) {
   const listed = (name: string) => {
     const parts = values
@@ -131,12 +131,12 @@ export function settingsShown({
   }
 }
 
-/** A moment of the browser's own time; null for none. */
+/** A moment in the browser's time zone; null for none. */
 function readMoment(text: string): string | null {
   return text === '' ? null : new Date(text).toISOString()
 }
 
-/** Those that are set. `prefix`: before the names of the fields. @throws FieldError */
+/** The limits with a value. `prefix`: the beginning of the fields' names. @throws FieldError */
 export function readLimits(values: Values, prefix = ''): Limits {
   return Object.fromEntries(
     limitNames.flatMap(name => {

@@ -7,7 +7,7 @@ import { Dialog } from '../../kit/dialog.tsx'
 import { t } from '../../words/index.ts'
 import { Snippets } from '../costs/first-request.tsx'
 
-/** A new secret: it is shown here and never again. */
+/** A new secret, which is shown here and never again. */
 export function ShownOnce({ made, onClose }: { readonly made: KeyWithSecret; readonly onClose: () => void }) {
   const { gateway } = useSession()
   return (
@@ -25,7 +25,7 @@ export function ShownOnce({ made, onClose }: { readonly made: KeyWithSecret; rea
   )
 }
 
-/** Requests the models with the key, like any client. */
+/** Requests the list of models with the key, as a client does. */
 function TestKey({ secret }: { readonly secret: string }) {
   const [message, setMessage] = useState('')
   const test = async () => {

@@ -1,4 +1,4 @@
-/** The name of an API field in the form of bounds: bounds of keys have the same names as in the form of a key. */
+/** The form's name for an API field of bounds: bounds of keys have the same names as in the form of a key. */
 export function ceilingField(field: string): string {
   const ofKeys = /^key_bounds\.(?:limits\.)?(\w+)/.exec(field)?.[1]
   if (ofKeys !== undefined) return ofKeys

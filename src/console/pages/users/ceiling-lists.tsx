@@ -15,7 +15,7 @@ export function userCeilings(of: User, currency: string) {
   return showLines(lines)
 }
 
-/** The configuration's limits of a group and each of its users. */
+/** The configuration's limits for a group and for each of its users. */
 export function groupCeilings(of: Group, currency: string) {
   const { keys_max, models, budget, user_budget, end_user_budget, limits_per_user, limits_in_all } = of
   const boundLine = (

@@ -5,7 +5,7 @@ import { FieldError } from '../../kit/field-error.ts'
 import { Form, TextField } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 
-/** Erases a person from everything except the ledger's evidence; the administrator types the name. */
+/** Erases a person from everything except the evidence in the ledger; the administrator types the name. */
 export function EraseForm({
   of: { name },
   onDone,
@@ -14,7 +14,7 @@ export function EraseForm({
 }: {
   readonly of: User
   readonly onDone: () => void
-  /** Nothing is erased yet, but the user is disabled, and their tokens are revoked. */
+  /** Called if nothing is erased yet, but the user is disabled, and their tokens are revoked. */
   readonly onBusy: () => void
   readonly onClose: () => void
 }) {

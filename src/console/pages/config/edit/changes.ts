@@ -2,23 +2,23 @@
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [name: string]: Value }
 export type Path = readonly (string | number)[]
 
-/** A change of one path of the file; without a value it is removed. */
+/** A change at one path of the file; without a value, the path is removed. */
 export type Edit = { readonly path: Path; readonly value?: Value }
 
 /** A collected change, and the old value: undefined if there was none. */
 export type Staged = Edit & { readonly was: Value | undefined }
 
-/** Whether a path is of an entry. */
+/** Whether a path is inside an entry. */
 export function isBelow(path: Path, entry: Path): boolean {
   return entry.every((step, i) => path[i] === step)
 }
 
-/** As the API expects it. */
+/** In the API's format. */
 export function editOf({ path, value }: Staged): Edit {
   return value === undefined ? { path } : { path, value }
 }
 
-/** A path as findings write it: `models.NAME.prices.input`. */
+/** A path in the format of findings: `models.NAME.prices.input`. */
 export function pathText(path: Path): string {
   return path
     .map((step, i) => {
@@ -37,7 +37,7 @@ export function valueAt(value: Value | undefined, path: Path): Value | undefined
   }, value)
 }
 
-/** A value in one line. */
+/** A value on one line. */
 export function valueText(value: Value | undefined): string {
   if (value === undefined) return '–'
   return typeof value === 'object' ? JSON.stringify(value) : String(value)

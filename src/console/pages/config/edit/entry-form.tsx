@@ -24,14 +24,14 @@ export function EntryForm({
   readonly section: Section
   readonly entry: Entry
   readonly editable: Editable
-  /** The configuration's file. */
+  /** The main file of the configuration. */
   readonly main: string
   readonly onClose: () => void
 }) {
   const { gateway } = useSession()
   const { changes, stage } = useDraft()
   const root: Path = [section, entry.name]
-  // The changes that were collected when it was opened: the fields show them.
+  // The fields show the changes that were collected before the form was opened.
   const [groups] = useState(() => fieldsOf(section, entry, editable, changes, gateway.currency))
   const fields = groups.flatMap(group => group.fields)
   const others = changes.filter(({ path }) => !isBelow(path, root))
@@ -103,7 +103,7 @@ function Removal({ onRemove }: { readonly onRemove: () => void }) {
   )
 }
 
-/** A value before and after: plain values in one line, others as the lines that differ. */
+/** A value before and after: plain values on one line each, others as the lines that differ. */
 export function BeforeAfter({ was, value }: { readonly was: Value | undefined; readonly value: Value | undefined }) {
   const lines = changedLines(was, value)
   return (

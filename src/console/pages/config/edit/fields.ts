@@ -6,24 +6,24 @@ import { type Path, pathText, type Staged, type Value, valueAt, valueText } from
 export type Entry = Editable['models'][number]
 export type Section = 'models' | 'groups'
 
-/** A path of an entry that can be changed. */
+/** An editable path of an entry. */
 export type EntryField = {
-  /** As findings write it: `models.NAME.prices.input`. */
+  /** In the format of findings: `models.NAME.prices.input`. */
   readonly name: string
   readonly path: Path
   readonly label: string
-  /** `day`: a choice whose whole numbers are numbers in the file. */
+  /** `day`: a choice whose integers are numbers in the file. */
   readonly kind: 'text' | 'decimal' | 'whole' | 'number' | 'choice' | 'day'
-  /** Empty for nothing. */
+  /** Empty for no value. */
   readonly text: string
   readonly hint?: string
   readonly options?: readonly (readonly [value: string, text: string])[]
 }
 
-/** Fields in one row. */
+/** Fields on one row. */
 export type FieldGroup = { readonly title: string; readonly hint?: string; readonly fields: readonly EntryField[] }
 
-/** The editable settings of an entry. `changes`: those already collected, which the fields show. */
+/** The editable settings of an entry. `changes`: the collected changes, which the fields show. */
 export function fieldsOf(
   section: Section,
   entry: Entry,
@@ -46,11 +46,11 @@ type Make = (
   more?: Pick<EntryField, 'hint' | 'options'>,
 ) => EntryField
 
-/** The value of a field: the change, or else the value of the file. */
+/** The value of a field: the collected change, or otherwise the value in the file. */
 function textAt(entry: Entry, path: Path, changes: readonly Staged[]): string {
   const staged = changes.find(one => pathText(one.path) === pathText(path))
   if (staged) return staged.value === undefined ? '' : valueText(staged.value)
-  // The value of a removed path.
+  // A removed path has no value.
   const gone = changes.some(one => one.value === undefined && path.length > one.path.length && isStart(one.path, path))
   const value = gone ? undefined : valueAt(entry.whole as Value, path.slice(2))
   return value === undefined || value === null ? '' : valueText(value)
@@ -73,7 +73,7 @@ function modelFields(entry: Entry, editable: Editable, currency: string, make: M
       }),
     ],
   }
-  // A model of a list shares its other settings with the list.
+  // A model from a list has its other settings in common with the list.
   if (entry.own === null) return [{ ...prices, hint: t('edit.listed') }]
   const several = valueAt(entry.own as Value, ['upstreams'])
   const candidates = Array.isArray(several) ? (several as readonly Value[]) : []
@@ -162,7 +162,7 @@ function pricesOf(whole: Value, { families }: Editable): readonly string[] {
   return [...new Set([...named, ...(family?.prices ?? [])])].filter(unit => unit !== 'from')
 }
 
-/** Whether its prices are elsewhere: in a table, or in `defaults`. */
+/** Whether the prices are outside the entry: in a table, or in `defaults`. */
 function hasForeignPrices({ own, whole }: Entry): boolean {
   const [here, all] = [valueAt(own as Value, ['prices']), valueAt(whole as Value, ['prices'])]
   return all !== undefined && (here === undefined || valueAt(here, ['from']) !== undefined)

@@ -9,7 +9,7 @@ export function Place({
 }: {
   readonly of: Entry
   readonly main: string
-  /** False if leaving would lose typed text. */
+  /** False if leaving the page would lose typed text. */
   readonly linked?: boolean
 }) {
   const { path } = useQuery()

@@ -18,8 +18,8 @@ type ReviewState = { readonly proposal?: Proposal; readonly error?: ApiError }
 type ReviewProps = { readonly changes: readonly Staged[]; readonly onWritten: (written: Written) => void }
 
 /**
- * The result of the collected changes: in the file, in meaning, by the check and in money; and the ways to apply them.
- * Files that were saved meanwhile are read again, and the changes are shown against them.
+ * The result of the collected changes: in the file, in meaning, in the check's findings and in money; and the ways to
+ * apply them. Files that were saved meanwhile are read again, and the changes are compared with them.
  */
 export function Review({ changes, onWritten }: ReviewProps) {
   const [{ proposal, error }, setState] = useState<ReviewState>({})
@@ -75,7 +75,7 @@ export function Review({ changes, onWritten }: ReviewProps) {
   )
 }
 
-/** Why there is no proposal, and which of the changes caused it. */
+/** The reason why there is no proposal, and the change that caused it. */
 function NotMade({
   error,
   changes,

@@ -6,7 +6,7 @@ import { t } from '../../../words/index.ts'
 import { tFinding, tSentence } from '../../../words/load-findings.ts'
 import { editOf, pathText, type Staged } from './changes.ts'
 
-/** As many as fit into one proposal. */
+/** The maximum number of changes in one proposal. */
 export const changesMax = 20
 
 /** The files with these changes. @throws ApiError */
@@ -52,7 +52,7 @@ function findingText(finding: Finding): string {
   return [message, remedy, original].filter(Boolean).join(t('edit.and'))
 }
 
-/** Why an edit cannot be made, in the chosen language. */
+/** The reason why an edit is impossible, in the chosen language. */
 export function inWords(error: ApiError): ApiError {
   const { why } = error.values
   if (error.reason !== 'edit' || typeof why !== 'string') return error
@@ -67,7 +67,7 @@ export function inWords(error: ApiError): ApiError {
   })
 }
 
-/** The field of a path: its own, or the first of its mapping. */
+/** The field of a path: its own, or the first in its mapping. */
 function fieldOf(path: string, fields: ReadonlyMap<string, string>): string | undefined {
   const below = [...fields.keys()].find(field => path !== '' && field.startsWith(`${path}.`))
   return fields.get(path) ?? (below === undefined ? undefined : fields.get(below))

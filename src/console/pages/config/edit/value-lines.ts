@@ -1,6 +1,6 @@
 import { type Value, valueText } from './changes.ts'
 
-/** A value as lines of `member: value`, one for each text, number or list of these; a plain value is one line. */
+/** A value as lines of `member: value`, one for each text, number or list of these. A plain value is one line. */
 export function linesOf(value: Value | undefined, path = ''): readonly string[] {
   if (value === undefined) return []
   if (value === null || typeof value !== 'object')
@@ -18,7 +18,7 @@ export function linesOf(value: Value | undefined, path = ''): readonly string[] 
 
 export type Line = { readonly kind: 'gone' | 'new'; readonly text: string }
 
-/** The lines that differ, in the order of the old value and then of the new one. */
+/** The lines that differ, in the order of the old value, followed by those of the new one. */
 export function changedLines(was: Value | undefined, value: Value | undefined): readonly Line[] {
   const [before, after] = [linesOf(was), linesOf(value)]
   const names = [...new Set([...before, ...after].map(nameOf))]

@@ -3,7 +3,7 @@ import { t } from '../../../words/index.ts'
 import { type Path, pathText, type Staged, type Value, valueAt, valueText } from './changes.ts'
 import type { Entry, EntryField } from './fields.ts'
 
-/** An entry has one of these: if one is set, the others are removed. */
+/** An entry has exactly one of these: if one is set, the others are removed. */
 const rivals: { readonly [member: string]: readonly string[] } = {
   upstream: ['upstreams', 'routes'],
   upstreams: ['upstream', 'routes'],
@@ -12,7 +12,7 @@ const rivals: { readonly [member: string]: readonly string[] } = {
   price: ['prices'],
 }
 
-/** Without this member its mapping is empty. */
+/** A mapping without this member counts as empty. */
 const needed: { readonly [member: string]: string } = {
   budget: 'amount',
   user_budget: 'amount',
@@ -20,7 +20,7 @@ const needed: { readonly [member: string]: string } = {
 }
 
 /**
- * The changes from an entry's current values to those of its fields. A mapping that would become empty is removed.
+ * The changes from an entry's current values to those of its fields. A mapping without members is removed.
  * @throws FieldError for a text that is not a number where one is required
  */
 export function readChanges(entry: Entry, fields: readonly EntryField[], textOf: (name: string) => string) {
@@ -59,7 +59,7 @@ export function readChanges(entry: Entry, fields: readonly EntryField[], textOf:
 
 type Read = { readonly path: Path; readonly value: Value | undefined }
 
-/** How many members a mapping has after the changes; at least one if it had none and none is wanted. */
+/** The number of members of a mapping after the changes; at least one if it had none and none is set. */
 function remainder(whole: Value, above: Path, read: readonly Read[]): number {
   const there = valueAt(whole, above)
   if (there === undefined || there === null || typeof there !== 'object') return 1
