@@ -17,7 +17,7 @@ export type SeenSession = OpenSession & {
   /** Host of the gateway, and the name of its process. */
   readonly host: string
   readonly process: string
-  /** When a person ended it, while its gateway has not closed it yet; null otherwise. */
+  /** The time when a person ended it, if its gateway has not closed it yet; else null. */
   readonly endedAt: number | null
 }
 

@@ -6,7 +6,7 @@ const chosenName = /^[\p{L}\p{N}][\p{L}\p{N}_.-]{0,63}$/u
  * name needs no quotes in a shell, a URL, a CSV file or a log line.
  */
 export const userNamePattern = userName.source
-/** A name that a person chooses: with an `@` it could be confused with the e-mail address of another person. */
+/** A name that a person chooses, without `@`: it could be confused with the e-mail address of another person. */
 export const chosenNamePattern = chosenName.source
 
 export function isUserName(name: string): boolean {
