@@ -12,7 +12,9 @@ export type AgentSettings = {
   readonly file?: { readonly path: string; readonly text: string }
 }
 
-/** A coding agent that can use the gateway. `docs/agents.md` shows these settings and `npm run test:agents` runs them. */
+/**
+ * A coding agent that can use the gateway. `docs/agents.md` shows these settings and `npm run test:agents` runs them.
+ */
 export type Agent = {
   readonly name: string
   readonly title: string

@@ -6,7 +6,10 @@ import { showFindings } from './show-findings.ts'
 /** The actor that the audit log names for a command's changes. */
 export const actor = 'command line'
 
-/** Reads the configuration for a command that calls upstreams, or needs their keys. @throws Exit 3 with every finding */
+/**
+ * Reads the configuration for a command that calls upstreams, or needs their keys.
+ * @throws Exit 3 with every finding
+ */
 export async function readPlan(file: string): Promise<CompiledConfig> {
   return read(file, false)
 }

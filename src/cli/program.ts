@@ -976,7 +976,7 @@ function* everyCommand(command: Command, name: string): Iterable<{ readonly comm
   for (const child of command.commands) yield* everyCommand(child, `${name} ${child.name()}`)
 }
 
-/** A required option. Commander's own check comes before that for unknown options, and would hide a misspelt option. */
+/** A required option. Commander checks required options before unknown ones, which would hide a misspelt option. */
 function needs(option: string): (command: Command) => void {
   return command => {
     if (command.getOptionValue(option) === undefined)

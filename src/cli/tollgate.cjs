@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 'use strict'
 
-// The command of the package and of a clone. The version check comes first, because an old Node would fail at the first
+// The command of the package and of a clone. The version is checked first, because an old Node would fail at the first
 // line of a module that it cannot parse. This is plain JavaScript, so that the compile cache covers everything in a
 // clone: with a TypeScript entry Node loads its compiler at every start, a tenth of the start time.
 require('./guard.cjs')

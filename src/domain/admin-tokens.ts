@@ -19,7 +19,7 @@ export type AdminToken = {
   readonly ips: readonly string[] | null
   /** The first characters and the last four of the secret, so that people can recognise it. */
   readonly hint: string
-  /** Who created it: a user's name, or `command line`. */
+  /** The creator: a user's name, or `command line`. */
   readonly by: string
   readonly createdAt: number
   /** Null: it does not expire. */
@@ -38,8 +38,8 @@ export function actorOfToken({ name }: Pick<AdminToken, 'name'>): string {
 }
 
 /**
- * A token is valid until it is revoked, expires, or its creator is no longer an active administrator. Tokens of the command
- * line have no such creator.
+ * Stores admin tokens. A token is valid until it is revoked, it expires, or its creator is no longer an active
+ * administrator. Tokens of the command line have no such creator.
  */
 export type AdminTokenStore = {
   /** @throws StorageError `token_exists`, `name_unprintable` */

@@ -55,7 +55,7 @@ type SumsReader = {
 export type BudgetList = {
   /** The states of groups, users, balances and keys; empty if a single end user is requested. */
   readonly above: readonly BudgetStatus[]
-  /** Of the end users with the least remaining budget, at most 100. */
+  /** The states of the end users with the least remaining budget, at most 100. */
   readonly shown: readonly BudgetStatus[]
   /** The number of end users with a budget and with spent or held amounts. */
   readonly endUsers: number

@@ -40,7 +40,7 @@ export function spellsAt(at: number, zone: string): { readonly day: number; read
   return { day, month: Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) }
 }
 
-/** The allowed clock difference within a fleet. A time further ahead comes from a wrong clock. */
+/** The allowed clock difference within a fleet. A time further ahead is from a wrong clock. */
 export const aheadMs = 3_600_000
 
 /** The latest day and month for a valid clock that is ahead of `at`. */

@@ -16,7 +16,7 @@ export type Route = {
   readonly operation: string
   /** The known traits of the operation; absent for an operation that only the configuration file defines. */
   readonly traits?: OperationTraits
-  /** How it uses objects that upstreams store; absent for not at all. */
+  /** The use of objects that upstreams store; absent for none. */
   readonly object?: ObjectTraits
   /** The work may go on after the response. */
   readonly deferred?: DeferredTraits
@@ -60,7 +60,7 @@ export type SessionBounds = {
   readonly messageBytesMax: number
   /** The maximum number of open sessions of one key in one process. */
   readonly perKeyMax: number
-  /** How each message becomes a request; absent if frames pass through to an upstream. */
+  /** The request for each message; absent if frames pass through to an upstream. */
   readonly each?: { readonly method: string; readonly path: string }
 }
 

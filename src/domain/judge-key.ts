@@ -19,7 +19,7 @@ export type KeyRefusal = {
   readonly field: string
   /** The allowed value, for people: `at most 10.00 a day`. */
   readonly allowed: string
-  /** Who set the bound. */
+  /** The administrator who set the bound. */
   readonly by: string
   /** The allowed value as data, for a text in another language. */
   readonly values: FailureValues

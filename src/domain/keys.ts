@@ -52,7 +52,7 @@ export type Refused = { readonly refused: KeyRefusal }
 export type PutKey = { readonly kind: 'created' | 'changed'; readonly key: Key } | { readonly kind: 'shared' }
 
 export type Rotation = {
-  /** Of the new secret. */
+  /** The hash of the new secret. */
   readonly hash: string
   readonly hint: string
   /** The time in milliseconds for which the old secret is still accepted. */

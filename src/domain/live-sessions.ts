@@ -29,7 +29,10 @@ export type LiveSessionStore = {
   closed(id: string): Promise<void>
   /** Newest first. */
   list(filter: SessionFilter): Promise<readonly SeenSession[]>
-  /** Requests the session's end from its gateway, and writes to the audit log. False if no session with this id is open. */
+  /**
+   * Requests the session's end from its gateway, and writes to the audit log. False if no session with this id is
+   * open.
+   */
   end(id: string, by: string, reason: string | null): Promise<boolean>
   /** Ids of this gateway's sessions whose end people have requested. */
   ended(): Promise<readonly string[]>

@@ -12,7 +12,7 @@ export type OperationTraits = {
   readonly imageTools?: true
   /** Its streams report usage only if the request sets this in `stream_options`. */
   readonly usageOnDemand?: true
-  /** The member whose value marks the end of the response, in streams whose usage comes in a later event. */
+  /** The member whose value marks the end of the response, in streams that report the usage in a later event. */
   readonly usageBehind?: string
   /** The fields that limit the length of an answer in tokens: paths with dots. Absent if unknown. */
   readonly answerLimits?: readonly string[]

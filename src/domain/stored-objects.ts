@@ -135,8 +135,8 @@ export type ObjectTraits = {
       readonly members: { readonly [name: string]: ObjectKind }
     }
     /**
-     * Member of the response that holds the object; in events, it is inside one of the `inside` members. Only tools that the
-     * upstream runs create such objects.
+     * Member of the response that contains the object; in events, it is inside one of the `inside` members. Only tools
+     * that the upstream runs create such objects.
      */
     readonly member?: { readonly name: string; readonly inside: readonly string[] }
     /** The prefix of the model's name in the request: `models/`. */
@@ -197,7 +197,7 @@ export function withLinks({ links }: Pick<Creates, 'links'>, id: string, object:
   return { ...object, ...Object.fromEntries(changed.map(([member, path]) => [member, path.replace('{id}', id)])) }
 }
 
-/** Member names at any depth of a body, and the kind of object that their text, or each text of their list, refers to. */
+/** By member name, at any depth of a body: the kind of object that its text, or each text of its list, refers to. */
 const referenceNames: ReadonlyMap<string, ObjectKind> = new Map([
   ['previousresponseid', 'response'],
   ['conversation', 'conversation'],

@@ -103,7 +103,10 @@ export type TrailRow = {
   readonly at: number
   /** A user's name, `command line`, `gateway`, or `issuer` and its name for a change by a sign-in. */
   readonly actor: string
-  /** `key.create`, `key.change`, `key.rotate`, `key.revoke`, `user.create`, `user.change`, `user.password`, `user.link`, `invitation.use`, `charge.refund` … */
+  /**
+   * `key.create`, `key.change`, `key.rotate`, `key.revoke`, `user.create`, `user.change`, `user.password`,
+   * `user.link`, `invitation.use`, `charge.refund` …
+   */
   readonly action: string
   /** The id or name of the changed object. */
   readonly subject: string

@@ -128,7 +128,7 @@ export type KeyTrial = {
 export type VendorKeyStore = {
   list(): Awaitable<readonly KeyStatus[]>
   /**
-   * Of two concurrent changes of a state, the one with the later `changedAt` wins; a person's decision wins over both.
+   * If two changes of a state conflict, the one with the later `changedAt` wins; a person's decision wins over both.
    * Writes an event when the key is suspended or active again, and when it was the last active one of its upstream.
    */
   put(status: KeyStatus, others?: OtherKeys): Promise<void>

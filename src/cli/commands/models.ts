@@ -79,7 +79,7 @@ function sayPrice({ free, images, units }: Pick<PriceList['models'][number], 'fr
   return [...tiers, ...units.map(({ unit, price }) => `${unit} ${price}`)].join(', ')
 }
 
-/** Sends one small request for each model through the running gateway. Exit 1 when one fails, 4 when no gateway answers. */
+/** Sends one small request for each model through the running gateway. Exit 1 if one fails, 4 if no gateway answers. */
 export async function testModels(names: readonly string[], options: TestOptions): Promise<void> {
   await withVendorKeys(options.config, async (storage, plan) => {
     const operations = await listOperations()
