@@ -48,7 +48,7 @@ export type Ended = {
 
 export type RatedRequest = {
   readonly lines: readonly ChargeItem[]
-  /** Priced units of a whole answer without a report, or with an implausible one. */
+  /** Priced units of a complete answer without a report, or with an implausible one. */
   readonly missing: readonly string[]
   /** Used units without a separate price. */
   readonly unpriced: readonly string[]

@@ -21,7 +21,10 @@ const reasons: { readonly [reason in WhatIf['notComparable'][number]['reason']]:
   open: 'not settled yet',
 }
 
-/** Prints charges at other prices: tables of models, groups and users, the sums, and what was not compared. */
+/**
+ * Prints charges at other prices: tables of models, groups and users, the sums, and the charges that were not
+ * compared.
+ */
 export function printCosts(costs: WhatIf, file: string): void {
   const { charges, before, after, currency, notComparable, uncounted } = costs
   for (const [heading, rows] of [

@@ -48,9 +48,9 @@ export type Composed = {
 }
 
 /**
- * The client's request body.
- * `none`: nothing. `json`: one object, whole in memory. `form`: read and kept by the plugin that parses forms,
- * which also serializes it. `composed`: built for the upstream. `stream`: bytes that were not read yet.
+ * The client's request body. `none`: empty. `json`: one object, completely in memory. `form`: read and stored by the
+ * plugin that parses forms, which also serialises it. `composed`: built for the upstream. `stream`: bytes that were
+ * not read yet.
  */
 export type Body =
   | { readonly kind: 'none' }

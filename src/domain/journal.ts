@@ -125,7 +125,7 @@ export type UsageSum = {
   readonly currency: string
   readonly requests: number
   readonly images: number
-  /** The counted number of what a tier counts, such as tokens; 0 for other dimensions. */
+  /** The counted number of the tier's units, such as tokens; 0 for other dimensions. */
   readonly quantity: number
   /** As in the log; 0 by tier. */
   readonly inputTokens: number

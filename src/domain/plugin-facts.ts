@@ -82,8 +82,8 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   /** Rates each line of one of its charges again, using only the stored data of the charge. */
   replay?(charge: Charge): readonly Replayed[]
   /**
-   * The cost of one of its settled charges at other prices, using only the stored data of the charge: everything except
-   * prices, and what they depend on, stays the same. Without this, such charges cannot be compared.
+   * The cost of one of its settled charges at other prices, using only the stored data of the charge: everything
+   * except the prices and their conditions stays the same. Without this, such charges cannot be compared.
    */
   reprice?(charge: Charge, to: RepriceAsk, facet: Admits<Facet>): Repriced
   /** The avoidable part of the cost of a charge's line, and the request that would avoid it. */
@@ -92,7 +92,7 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   keepsKeys?(operation: string, facet: Admits<Facet>): boolean
 }
 
-/** The declarations of a plugin with erased types, as a plan keeps them. */
+/** The declarations of a plugin with erased types, as in a configuration. */
 // Each plugin has its own facet type. In a list of plugins, it is only certain that the schema accepted the facet.
 export type KnownPlugin = Omit<
   PluginFacts,

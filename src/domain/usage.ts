@@ -112,7 +112,7 @@ export const factNames = ['service_tier', 'speed', 'region'] as const
 
 /** The conditions of a price besides its count. All present members must hold. */
 export type PriceConditions = {
-  /** The request has more input tokens than this, including cached and cache-writing ones. */
+  /** The request has more input tokens than this, including cached tokens and cache writes. */
   readonly input_above?: number
   /** The request has at least this number of input tokens. */
   readonly input_from?: number

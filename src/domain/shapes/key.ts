@@ -65,7 +65,7 @@ export const keyMembers = {
   lastUsedAt: momentOrNull('last_used_at'),
 } as const
 
-/** The data of its user that is shown with a key. */
+/** The data of a key's user that is shown with the key. */
 export const ownerMembers = {
   userGroup: text('user_group'),
   /** A disabled user's keys are refused. */

@@ -52,7 +52,7 @@ export function addUse(row: UsageRow, more: Partial<UsageCounts>): UsageRow {
 
 const own = shownOf(usageMembers, (row: UsageRow) => row)
 
-/** A row of usage as the console's API shows it. */
+/** The JSON form of a row of usage in the console's API. */
 export const usageView = viewOf<UsageRow>()({
   day: computed({ ...schemas.text, description: 'Of UTC, as in 2026-11-21.' }, (row: UsageRow) => row.day),
   user: own('user'),

@@ -58,7 +58,7 @@ function linesOf({ terms, counts }: Booked): readonly ChargeItem[] {
   }))
 }
 
-/** The charge as the API shows it. */
+/** Converts to a charge, in the same form as a charge in rows. */
 export function chargeOf(booked: Booked, refunded: number): Charge {
   const { id, payer, terms, at, amount } = booked
   const { rule, delivery } = terms

@@ -56,8 +56,8 @@ export function* countUses(
   const placed = yield* findPlaces(some)
   return some.map(one => {
     // If the images of a request are charged too, its tokens have a separate charge.
-    const isBeside = one.id.endsWith(usePart) && samePlace(placed.get(one.id.slice(0, -usePart.length)), placeOf(one))
-    return [one, { requests: isBeside ? 0 : 1, amount: one.amount, ...tokens.get(one.id) }]
+    const isOfImages = one.id.endsWith(usePart) && samePlace(placed.get(one.id.slice(0, -usePart.length)), placeOf(one))
+    return [one, { requests: isOfImages ? 0 : 1, amount: one.amount, ...tokens.get(one.id) }]
   })
 }
 
