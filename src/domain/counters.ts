@@ -27,7 +27,7 @@ export type LimitRequest = {
 export type LimitStatus = {
   /** The remaining amount, after this demand. */
   readonly remaining: number
-  /** Whole milliseconds until the demand could be met if nothing had been taken; 0 if it could be met at once. */
+  /** Whole milliseconds until the demand could be met, as of before it took anything; 0 if it could be met at once. */
   readonly waitMs: number
   /**
    * Milliseconds until the whole limit is free again, without further requests; 0 for slots, whose ends are not known.
