@@ -3,12 +3,13 @@ import { cutEscape, unescapeText } from './judge-text.ts'
 import { TextChannel, type TextPicture } from './text-channel.ts'
 
 /**
- * Members whose texts are assembled separately for each path; the texts of all other members are assembled together.
+ * The maximum number of members whose texts are assembled separately by path; the texts of all other members are
+ * assembled together.
  */
 const channelsMax = 64
-/** How much of a text may wait for the end of a picture or of a list of links. */
+/** The maximum number of bytes that wait for the end of a picture or of a list of links. */
 const heldBytesMax = 1024 * 1024
-/** Longer strings are read as they arrive. */
+/** The maximum length of a string that is read at its end; longer ones are read as they arrive. */
 const readAtOnceBytes = 16 * 1024
 /** Members that contain addresses, where a link is expected. */
 const addressName = /(?:ur[il]|link|href)s?$/i
@@ -21,20 +22,20 @@ type Waiting = { key: string; readonly text: string; readonly at: number }
 export class AnswerTexts {
   readonly #perRecord: boolean
   readonly #channels: Channels = new Map()
-  /** The same for members that cannot contain a picture. */
+  /** Channels of members that cannot contain a picture. */
   readonly #strays: Channels = new Map()
-  /** Texts of the record that is being read: the index of their list element may come after them. */
+  /** Texts of the current record, which wait because the index of their list element may come after them. */
   #waiting: Waiting[] = []
-  /** By depth: the number of waiting texts when the container began, and the container's `index`. */
+  /** By depth: the number of waiting texts at the beginning of the container, and the container's `index`. */
   readonly #begun: number[] = []
   readonly #indexes: (string | undefined)[] = []
-  /** The string that is read as it arrives, and the unfinished escape of its last piece. */
+  /** The string that is currently read as it arrives, and the unfinished escape of its last piece. */
   #current: TextChannel | undefined
   #escape = ''
   /** Links found in texts. */
   readonly #links = new Set<string>()
 
-  /** @param perRecord the answer arrives in records, which may contain pieces of texts */
+  /** @param perRecord the answer arrives in records, which may contain parts of texts */
   constructor(perRecord: boolean) {
     this.#perRecord = perRecord
   }
@@ -56,7 +57,7 @@ export class AnswerTexts {
     return found
   }
 
-  /** Whether the text was this link and was charged as a picture. */
+  /** Whether a text was this link, which was charged as a picture. */
   hasLink(link: string): boolean {
     return this.#links.has(link)
   }
@@ -78,7 +79,7 @@ export class AnswerTexts {
     if (walk.name === 'index') this.#indexes[walk.depth] = value
   }
 
-  /** Begins a string that is read as it arrives. */
+  /** Whether a string is currently read as it arrives. */
   get isReading(): boolean {
     return this.#current !== undefined
   }

@@ -5,8 +5,8 @@ import { comeOf } from './replay.ts'
 import { tierOfSize } from './tier.ts'
 
 /**
- * By how much the price of an image exceeds the necessary one: its tier came from the requested size or the default,
- * and the returned image is of a cheaper tier. The cheaper price is rated like any image, by the rule of its charge.
+ * The avoidable part of an image's price: its tier came from the requested size or the default, and the returned image
+ * has a cheaper tier. The cheaper price is computed by the rule of its charge, like any price.
  */
 export function avoidable(of: ChargeRule, line: ChargeItem): Saving | undefined {
   // Only this plugin writes charges of this kind.

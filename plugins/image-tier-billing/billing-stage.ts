@@ -8,15 +8,15 @@ import { type Scanned, type Scanner, Unreadable, Unrecognised } from './scanned.
 export const storedAnswerBytesMax = 1024 * 1024
 
 /**
- * Passes the answer on. The end of each image waits until its charge item is committed, the end of the answer until the
- * charge is settled. Throws, which cuts the client off, if either is not known to be durable.
+ * Passes the answer on. The end of each image waits until its charge item is committed, and the end of the answer
+ * until the charge is settled. Throws, which disconnects the client, if either may not be durable.
  */
 export class BillingStage implements Stage {
   readonly #scanner: Scanner
   readonly #charge: ImageCharge
   readonly #status: number
   readonly #contentType: string
-  /** A stored answer will be read again. */
+  /** False if the answer is stored, because it will be read again. */
   readonly letsGo: boolean
   /** A copy of the output for the idempotency key; undefined if none is stored. */
   #kept: Buffer[] | undefined
@@ -80,7 +80,7 @@ export class BillingStage implements Stage {
   }
 }
 
-/** The failure of an unreadable answer, also noted for its charge. */
+/** The failure for an unreadable answer, which is also recorded for its charge. */
 export function failureOf(charge: ImageCharge, cause: unknown): unknown {
   if (cause instanceof Unrecognised && cause.isNothing) return charge.nothing(nothing(cause))
   if (cause instanceof Unrecognised) return charge.unrecognised(cause.shape)

@@ -100,7 +100,7 @@ export function goesBySent({ price_by, lines, times }: BillingFacet): boolean {
   return price_by !== undefined || lines !== undefined || times !== undefined
 }
 
-/** The values that name a price; undefined if tiers name prices, empty if one price applies to all. */
+/** The names whose values select a price; undefined if tiers do, empty if one price applies to all. */
 function labelsOf(facet: BillingFacet): readonly string[] | undefined {
   return facet.price_by ?? (facet.tiers ? undefined : [])
 }
@@ -112,7 +112,7 @@ export function namesOf({ price_by, times, lines }: BillingFacet): readonly stri
   return [...new Set([...(price_by ?? []), ...conditions, ...froms])].filter(name => name !== 'tier')
 }
 
-/** Prices of images by name: names with as many words as there are values, and the `otherwise` price. */
+/** Prices of images by name: names with one word for each value, and the `otherwise` price. */
 export function pricesOf(facet: BillingFacet, model: Model, by: readonly string[]): NonNullable<TierRule['prices']> {
   if (model.free) return []
   if (by.length === 0) return [{ label: imageLabel, ...priceRow(model, imageLabel) }]

@@ -51,7 +51,9 @@ function expectedTiers({ tiers, tierFrom, largestOutput, requestedTier, otherwis
   return tiers.filter(({ tier }, i) => i <= last || tier === unread)
 }
 
-/** The answer may confirm a condition or not: factors that raise the price count, factors that lower it do not. */
+/**
+ * Whether a factor counts for the hold. If the answer decides its condition, only factors that raise the price count.
+ */
 function mayApply(rule: Rule, conditions: NonNullable<Rule['times']>[number]['if'], dearer: boolean): boolean {
   const open = Object.keys(conditions).some(name => rule.facts?.includes(name))
   return open ? dearer : applies(conditions, name => valueOf(rule, name, undefined))
@@ -61,7 +63,7 @@ function dearestBy(rule: Rule, by: readonly string[]): Micros {
   const prices = rule.prices ?? []
   const otherwise = prices.find(one => sameLabel(one.label, rule.otherwise, true))
   const reach = reachOf(rule, by, expectedTiers(rule))
-  // The answer may report a combination without a price; then any combination is possible.
+  // The answer may report a combination without a price, for which any price is possible.
   if (!otherwise && by.some(name => rule.facts?.includes(name))) return dearestOf(prices)?.price ?? 0
   const reached = prices.filter(({ label }) => isReached(label, reach))
   const isSure = hasTier(rule, by) && reached.length > 0 && reached.length === countOf(reach)
@@ -87,7 +89,7 @@ function tiersOf(rule: Rule, tiers: Rule['tiers']): readonly string[] {
   return rule.tiers.some(row => row.tier === tier) ? [tier] : []
 }
 
-/** Whether every image has a tier when its price depends on one. */
+/** Whether every image has a tier if its price depends on one. */
 function hasTier(rule: Rule, by: readonly string[]): boolean {
   return !by.includes('tier') || isTierDecided(rule) || rule.tiers.some(row => row.tier === rule.otherwise)
 }
@@ -105,7 +107,7 @@ function isReached(label: string, reach: Reach): boolean {
 }
 
 /**
- * Refuses a request, before it costs anything, whose images may have a combination without a price.
+ * Refuses a request whose images may have a combination without a price, before it costs anything.
  * @throws Failure price_unknown
  */
 export function checkCombination(rule: Rule, model: Model): void {
@@ -141,7 +143,7 @@ export function checkCombination(rule: Rule, model: Model): void {
   }
 }
 
-/** Every combination that the request and its sizes decide; none if answers decide part of it. */
+/** Every combination that the request and its sizes decide; empty if answers decide part of it. */
 function combine(reach: Reach): readonly (readonly string[])[] {
   let all: readonly (readonly string[])[] = [[]]
   for (const words of reach) all = words === undefined ? [] : all.flatMap(some => words.map(word => [...some, word]))

@@ -1,6 +1,6 @@
 /**
- * Names under which upstreams accept a number of images, in lower case without separators. Fields with these names that
- * the family does not declare are not forwarded, because no money would be held for them.
+ * Field names with which upstreams accept a number of images, in lower case without separators. Fields with these
+ * names that the family does not declare are not forwarded, because no money would be held for them.
  */
 const countNames: ReadonlySet<string> = new Set([
   'n',
@@ -43,7 +43,7 @@ const countNames: ReadonlySet<string> = new Set([
   'generationcount',
 ])
 
-/** The counted thing and the word for the count, in either order and with `of` between them: `numberofpictures`. */
+/** The counted item and the word for the count, in either order, optionally with `of`: `numberofpictures`. */
 const made =
   '(?:images?|imgs?|pictures?|pics?|photos?|outputs?|results?|samples?|variations?|variants?|generations?|candidates?)'
 const number = '(?:n|num|nums|number|count|quantity|qty|amount|total|max)'

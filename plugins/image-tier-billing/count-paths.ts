@@ -5,8 +5,8 @@ const otherwise = ['n'] as const
 const none: readonly string[] = []
 
 /**
- * The fields in which requests of the family set the number of images; in a vendor's own format there are none, unless
- * the family declares some.
+ * The fields with the number of images in requests of the family. In a vendor's own format there are none, unless the
+ * family declares some.
  */
 export function countPaths(facet: BillingFacet, shape: Shape): readonly string[] {
   return facet.n_from ?? (shape === 'described' ? none : otherwise)
@@ -17,12 +17,12 @@ export function pathOfName(name: string): string {
   return name.replaceAll(/\[([^[\]]+)\]/g, '.$1')
 }
 
-/** A value; `isText`: it comes from a form. */
+/** A value. `isText`: it is from a form. */
 export type Written = { readonly value: Json; readonly isText: boolean }
 
 /**
- * The values at a path and their source: in JSON at most one; in a form every text of that name, and the values in a
- * text that is JSON itself.
+ * The values at a path and their source: in JSON at most one; in a form every text with that name, and the values
+ * inside a text that is JSON.
  */
 export function valuesAt(body: Body, path: string): readonly Written[] {
   const [first = '', ...rest] = path.split('.')

@@ -15,12 +15,12 @@ import { OpaqueText } from './opaque-text.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
 import { type FoundImage, tailBytes, Unreadable, Unrecognised } from './scanned.ts'
 
-/** How many values at one path of an item, or of an answer, are kept. */
+/** The maximum number of stored values at one path of an item or of an answer. */
 const valuesMax = 256
-/** How much an item may contain after its picture; a signature can be megabytes. */
+/** The maximum number of bytes of an item after its picture; a signature can be megabytes. */
 const afterPictureBytesMax = 8 * 1024 * 1024
 const valueCharsMax = 200
-/** Represents a text longer than any value that decides something. */
+/** Replaces a text that is longer than any deciding value. */
 const longMark = '…'
 
 type Item = {
@@ -28,28 +28,28 @@ type Item = {
   /** The depth of its object, or of the string itself if the item is a string. */
   readonly depth: number
   readonly values: Map<Path, string[]>
-  /** Its value has passed. */
+  /** Paths whose values have been read. */
   readonly named: Set<Path>
-  /** The members on the path to its pictures that have passed. */
+  /** Members on the path to its pictures that have been read. */
   readonly led: Set<Path>
-  /** Pictures that may not belong to the answer; not decided yet. */
+  /** Pictures for which it is not decided yet whether they belong to the answer. */
   pictures: DescribedPicture[]
   /** The values of the item's members, for the latest picture. */
   members: Member[]
   links: string[]
-  /** A deciding member occurs twice: parsers differ over which one counts. */
+  /** Whether a deciding member occurs twice: parsers differ in which one they use. */
   isUnclear: boolean
 }
 
-/** The string that is read as a picture, and its item; it may be omitted. */
+/** The string that is currently read as a picture, and its item. It may be omitted. */
 type Open = { readonly item: Item; readonly member: Member; isOmitted: boolean }
 
 type Member = { readonly picture: DescribedPicture; readonly at: Path; link: string | undefined }
 
 /**
- * Finds the pictures of an answer where its description places them. Whether an item's picture counts is decided at the
- * end of the item, because the deciding member may come before or after the picture. `Remainder` verifies that the rest
- * of the answer is no picture, or omits it.
+ * Finds the pictures of an answer at the places in its description. Whether an item's picture counts is decided at the
+ * end of the item, because the deciding member may come before or after the picture. `Remainder` verifies that the
+ * rest of the answer contains no picture, or omits it.
  */
 export class DescribedItems implements JsonVisitor {
   readonly loose: boolean
@@ -57,31 +57,34 @@ export class DescribedItems implements JsonVisitor {
   readonly #description: Description
   readonly #omission: Omission
   #items: Item[] = []
-  /** By depth, from 1: the path of the open list or object. */
+  /** The path of the open list or object, by depth from 1. */
   readonly #paths: Path[] = ['', '']
-  /** The string that is read as a picture, and its item. */
+  /** The string that is currently read as a picture, and its item. */
   #open: Open | undefined
   #opaque: OpaqueText | undefined
-  /** The depth of a member that is omitted. */
+  /** The depth of the member that is currently omitted. */
   #mutedDepth = 0
-  /** The path of the string read next to the pictures, if its value decides something. */
+  /** The path of the current string outside pictures, if its value decides something. */
   #wanted: Path | undefined
   readonly #values = new Map<Path, string[]>()
   #done: FoundImage[] = []
-  /** The pictures of earlier texts, which may repeat, and those of this one. */
+  /** The digests of pictures in earlier texts, which may be repeated, and in this text. */
   readonly #ofEarlierTexts = new Set<string>()
   readonly #ofText = new Set<string>()
   #count = 0
   /** The number of pictures before this text. */
   #before = 0
-  /** Part of a picture has been delivered, or may be. */
+  /** Whether part of a picture was delivered, or may be delivered. */
   begun = false
   /** Whether there was a value where pictures are expected. */
   #seen = false
-  /** The text has a member that explains why there is no picture; an earlier one had, and nothing suspicious. */
+  /**
+   * Whether the text has a member that explains a missing picture; and whether an earlier text had one, without
+   * anything suspicious.
+   */
   #errs = false
   #failed = false
-  /** The offset of the first string that is neither a sentence nor a label. */
+  /** The path of the first string that is neither a sentence nor a label. */
   #strange: string | undefined
 
   /** @param perRecord each text is a record of a stream; a text that is not a record may be a list of records */
@@ -119,14 +122,17 @@ export class DescribedItems implements JsonVisitor {
     this.takeTexts()
   }
 
-  /** The pictures since the last call. */
+  /** Returns the pictures since the last call. */
   take(): readonly FoundImage[] {
     const done = this.#done
     this.#done = []
     return done
   }
 
-  /** How far bytes may be delivered; the last one precedes `end`. @throws Unreadable if too much would be held */
+  /**
+   * The offset up to which bytes may be delivered; the last received byte precedes `end`. @throws Unreadable if too
+   * much would be held
+   */
   safe(end: number): number {
     let safe = this.remainder.from ?? end
     const open = this.#open
@@ -157,7 +163,7 @@ export class DescribedItems implements JsonVisitor {
     this.#mutedDepth = 0
   }
 
-  /** Discards the text with its pictures, leaving the `count` pictures before it; the next text begins at `from`. */
+  /** Discards the text with its pictures, and keeps the `count` pictures before it; the next text begins at `from`. */
   drop(count: number, from: number): void {
     this.#done = this.#done.filter(({ index }) => index < count)
     this.#count = count
@@ -180,14 +186,14 @@ export class DescribedItems implements JsonVisitor {
     if (walk.depth <= this.#mutedDepth) this.#unmute()
     this.remainder.name(walk)
     if (this.#mutedDepth > 0) return
-    // The whole answer is an item without an opening.
+    // The whole answer is an item, for which there is no call of `opened`.
     if (walk.depth === 1 && this.#items.length === 0)
       for (const place of this.#description.places) if (place.at === '') this.#begin(place, 1)
     const path = pathOfValue(walk, this.#paths)
     if (this.#description.leading.has(path)) this.#lead(walk, path)
   }
 
-  /** Parsers differ over which of two members counts: the second is omitted with its name. */
+  /** Omits the second of two equal members with its name, because parsers differ in which one they use. */
   #lead(walk: JsonWalk, path: Path): void {
     const isOnTheWay = (picture: Path): boolean => picture === path || picture.startsWith(`${path}.`)
     const item = this.#items.findLast(({ place }) => place.pictures.some(isOnTheWay))
@@ -285,7 +291,7 @@ export class DescribedItems implements JsonVisitor {
     if (!open) return this.#endText(walk, this.remainder.end(walk, at))
     this.#open = undefined
     this.#endPicture(open, at)
-    // The item is the string itself.
+    // Closes an item that is the string itself.
     if (open.item.place.at === open.member.at) this.#close(open.item)
   }
 
@@ -318,11 +324,11 @@ export class DescribedItems implements JsonVisitor {
     this.#wanted = undefined
   }
 
-  /** For null and lists only their presence is known. */
+  /** Adds a deciding value; undefined for null and lists, of which only the presence is known. */
   #add(walk: JsonWalk, path: Path, value: string | undefined): void {
     if (value !== undefined) keepValue(this.#values, path, value)
     for (const item of this.#items) {
-      // Parsers differ over which of two counts.
+      // Parsers differ in which of two equal members they use.
       if (item.named.has(path) && !isListed(walk, item.depth)) this.#blur(item, `${walk.path()} twice`)
       item.named.add(path)
       if (value !== undefined && !keepValue(item.values, path, value))
@@ -330,7 +336,7 @@ export class DescribedItems implements JsonVisitor {
     }
   }
 
-  /** It is unclear whether the item's pictures count: they are delivered and charged. */
+  /** Marks an item as unclear: its pictures are delivered and charged. */
   #blur(item: Item, shape: string): void {
     item.isUnclear = true
     this.#omission.note(shape)
@@ -352,13 +358,13 @@ export class DescribedItems implements JsonVisitor {
     return item
   }
 
-  /** A member that held a picture holds another, in a list. */
+  /** Continues with another picture of the same member, in a list. */
   #next(item: Item): void {
     this.#gather(item)
     if (item.place.skip.length === 0 && item.place.keep.length === 0) this.#decide(item)
   }
 
-  /** All picture members of an item refer to one picture; bytes take precedence over links. */
+  /** Combines the picture members of an item, which refer to one picture; bytes take precedence over links. */
   #gather(item: Item): void {
     const [first] = item.members
     const bytes = item.members.find(({ link }) => link === undefined)
@@ -396,7 +402,7 @@ function isListed({ depth, objects }: JsonWalk, within: number): boolean {
   return false
 }
 
-/** @returns false if it occurs too often to be stored */
+/** Stores a value. @returns false if there are too many at this path */
 function keepValue(all: Map<Path, string[]>, path: Path, value: string): boolean {
   const values = all.get(path)
   const kept = value.length > valueCharsMax ? longMark : value
@@ -406,7 +412,7 @@ function keepValue(all: Map<Path, string[]>, path: Path, value: string): boolean
   return true
 }
 
-/** Links next to the bytes refer to the same picture; other bytes next to them are another picture. */
+/** Whether the item has other bytes, which are another picture. Links next to bytes refer to the same picture. */
 function hasOther({ item, member }: Open): boolean {
   return item.members.some(one => one !== member && !one.picture.isLink)
 }

@@ -4,17 +4,16 @@ import { LinkText } from './link-text.ts'
 import { linkedImages, PictureBlocks } from './picture-blocks.ts'
 import { type FoundImage, tailBytes } from './scanned.ts'
 
-/** The number of bytes, including escapes, that distinguish a link from a picture. */
+/** The maximum number of bytes, including escapes, that distinguish a link from a picture. */
 const prefixBytes = 64
 const scheme = /^\s*(?:\/\/[^/]+\.|[a-z][a-z0-9+.-]*:)/i
 const inline = /^\s*data:/i
 
 /**
- * Reads a string that contains a picture as it passes; its first characters show whether it is base64, a data: URL or a
- * link.
+ * Reads a string with a picture as it passes. Its first characters show whether it is base64, a data: URL or a link.
  */
 export class DescribedPicture {
-  /** The offset of its first character; then the one after its last, once it has arrived. */
+  /** The offset of its first character, and the offset after its last one once it has arrived. */
   readonly from: number
   to: number | undefined
   readonly path: string
@@ -30,7 +29,7 @@ export class DescribedPicture {
     this.path = path
   }
 
-  /** It may be a link until more is known. */
+  /** Whether it is a link, or may still be one. */
   get isLink(): boolean {
     return this.#isLink !== false
   }
@@ -65,12 +64,12 @@ export class DescribedPicture {
     if (!this.#isLink) this.#text = undefined
   }
 
-  /** How far the answer may be delivered; the last byte received precedes `end`. */
+  /** The offset up to which the answer may be delivered; the last received byte precedes `end`. */
   safe(end: number): number {
     return this.isLink ? this.from - 1 : Math.max(this.from, (this.#blocks.second ?? this.to ?? end) - tailBytes)
   }
 
-  /** The same for the same picture. */
+  /** A digest, which is equal for equal pictures. */
   get digest(): string {
     return this.#digest.end()
   }

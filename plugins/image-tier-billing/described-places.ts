@@ -9,7 +9,7 @@ import {
 } from '../../src/wire/index.ts'
 import type { BillingFacet, DescribedAnswer } from './schema.ts'
 
-/** How answers of one operation are read, computed once. */
+/** The description of an operation's answers, computed once. */
 export type Description = {
   readonly places: readonly AnswerPlace[]
   readonly refused: readonly (readonly Condition[])[]
@@ -17,9 +17,9 @@ export type Description = {
   readonly opaque: ReadonlySet<string>
   /** Members on the path from an item to its pictures. */
   readonly leading: ReadonlySet<Path>
-  /** Events are read like answers. */
+  /** Whether events are read like answers. */
   readonly streams: boolean
-  /** The value at this path decides. */
+  /** Paths whose values decide something. */
   readonly wanted: ReadonlySet<Path>
 }
 

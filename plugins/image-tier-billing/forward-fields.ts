@@ -4,28 +4,28 @@ import { pathOfName, readJsonText, valuesAt } from './count-paths.ts'
 import { fail } from './errors.ts'
 import { isAbsent } from './read-count.ts'
 
-/** Fields with free text are forwarded as sent, even if empty; any other empty field counts as absent. */
+/** The field with free text, which is forwarded as sent, even if empty; any other empty field counts as absent. */
 const written = 'prompt'
 const emptyText = Buffer.from('""')
-/** At most this many names are listed. */
+/** The maximum number of listed names. */
 const namesMax = 100
-/** Deeper bodies are refused; a text of a form may be deeper. */
+/** The maximum depth that is searched. Deeper bodies are refused, but a text in a form may be deeper. */
 const depthMax = 64
 
 /** The forwarded part of an image request, and the paths of the dropped fields. */
 export type Shaped = { readonly body: Body; readonly dropped: readonly string[] }
 
 /**
- * Removes fields that must not reach an upstream: empty fields, and fields at any depth that set a number of images
- * which the family does not declare.
- * @throws Failure `count_repeated` if a declared one is ambiguous
+ * Removes fields that must not reach an upstream: empty fields, and undeclared fields at any depth that set a number
+ * of images.
+ * @throws Failure `count_repeated` if a declared field is ambiguous
  */
 export function shapeFields(body: Body, paths: readonly string[]): Shaped {
   if (body.kind === 'json') return shapeJson(body, paths)
   return body.kind === 'form' ? shapeForm(body, paths) : { body, dropped: [] }
 }
 
-/** Tools that create images must not set a number, because the hold counts calls. */
+/** Removes numbers of images from tools that create images, because the hold counts calls. */
 export function shapeTools(body: Body): Shaped {
   const tools = readField(body, 'tools')
   if (!Array.isArray(tools)) return { body, dropped: [] }
@@ -65,7 +65,7 @@ function shapeJson(body: Extract<Body, { kind: 'json' }>, paths: readonly string
     seen.set(whole, (seen.get(whole) ?? 0) + 1)
     return false
   })
-  // Parsers differ over which of two members counts: the upstream may read the other one than the hold.
+  // Parsers differ in which of two equal members they use: the upstream may read the other one than the hold.
   for (const [path, times] of seen)
     if (times > 1 || valuesAt(body, path).length === 0) throw fail('count_repeated', { field: path }, { param: path })
   return { body: json === body.json ? body : { kind: 'json', json }, dropped: dropped.paths }
@@ -91,7 +91,8 @@ function isLeftOut({ value }: TextPart, path: string, declared: ReadonlySet<stri
 }
 
 /**
- * Parses a text that is JSON. If a number is read from it, it is serialised again, so that the upstream reads the same.
+ * Removes counts from a form text that is JSON. If a declared number is read from it, it is serialised again, so that
+ * the upstream reads the same.
  */
 function withoutInner(
   part: TextPart,

@@ -4,14 +4,14 @@ import { valuesAt } from './count-paths.ts'
 import { type Shaped, shapeFields } from './forward-fields.ts'
 import { fail } from './errors.ts'
 
-/** Lists contain earlier messages or tools; schemas describe and request nothing. */
+/** Places where a count means something else: lists contain earlier messages or tools, and schemas only describe. */
 const elsewhere = /\[\]|schema|(?:^|\.)(?:properties|metadata|labels|logit_bias)(?:\.|$)/i
 
 /**
- * Removes from a body in a vendor's own format undeclared fields that set a number of pictures, because no money would
+ * Removes undeclared fields that set a number of pictures from a body in a vendor's own format, because no money would
  * be held for them. Words such as `count` may mean anything in tool arguments, schemas and messages, so only numbers
  * outside lists and schemas are removed.
- * @throws Failure `count_repeated` if a declared one is ambiguous
+ * @throws Failure `count_repeated` if a declared field is ambiguous
  */
 export function shapeNative(body: Body, paths: readonly string[]): Shaped {
   if (body.kind !== 'json') return shapeFields(body, paths)
@@ -30,13 +30,16 @@ export function shapeNative(body: Body, paths: readonly string[]): Shaped {
     dropped.add(whole)
     return true
   })
-  // Parsers differ over which of two members counts: the upstream may read the other one than the hold.
+  // Parsers differ in which of two equal members they use: the upstream may read the other one than the hold.
   for (const [path, times] of seen)
     if (times > 1 || valuesAt(body, path).length === 0) throw fail('count_repeated', { field: path }, { param: path })
   return { body: json === body.json ? body : { kind: 'json', json }, dropped: [...dropped] }
 }
 
-/** Of two members with one name either may be read: an undecidable one counts as a number of pictures. */
+/**
+ * Whether a value is a number of pictures. It is undefined for two members with the same name, either of which may be
+ * read; that counts as a number.
+ */
 function isNumber(value: Json | undefined): boolean {
   return value === undefined || typeof value === 'number' || (typeof value === 'string' && /^\s*\d+\s*$/.test(value))
 }

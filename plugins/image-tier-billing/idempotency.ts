@@ -4,13 +4,13 @@ import type { Body, Idempotency, Json, JsonObjectView, Part } from '../../src/pl
 import { canonical, type Sink, writeCanonical } from '../../src/wire/index.ts'
 import { fail } from './errors.ts'
 
-/** A request may have 100,000 of them. */
+/** The number of fields in one turn of the event loop: a request may have 100,000. */
 const fieldsATurn = 2_000
 const keyText = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/
 
 /**
- * @throws Failure `invalid_idempotency_key` unless the header is absent, or sent once with 1 to 255 printable
- * characters.
+ * Reads the Idempotency-Key. @throws Failure `invalid_idempotency_key` unless the header is absent, or sent once with
+ * 1 to 255 printable characters
  */
 export function readIdempotencyKey(header: string | readonly string[] | undefined): string | null {
   if (header === undefined) return null
@@ -43,7 +43,7 @@ export async function fingerprintOf(path: string, body: Body): Promise<string> {
   return hash.digest('hex')
 }
 
-/** The fields sorted by name, as `canonical` would write their object. */
+/** Writes the fields sorted by name, as `canonical` would write their object. */
 async function writeFields(json: JsonObjectView, write: Sink): Promise<void> {
   let separator = '{'
   let fields = 0

@@ -18,7 +18,7 @@ import { isSilent, rateLines, type Unplaced } from './rate-lines.ts'
 import { measure } from './measure.ts'
 
 /**
- * How long a returned image is held for its client while its charge cannot be written
+ * The maximum time for which a returned image is held for its client while its charge cannot be written
  * (`docs/billing.md#charges-on-failure`).
  */
 const patienceMs = 10_000
@@ -30,24 +30,24 @@ export type ChargeTerms = Rating & {
   readonly onCallerGone: 'bill' | 'free'
   /** The facts that the answer has reported so far; undefined if they are not read. */
   readonly metadata: () => ResponseMetadata | undefined
-  /** Charge items of an earlier request that this one continues. */
+  /** The number of charge items of an earlier request that this one continues. */
   readonly linesBefore?: number
 }
 
 /**
  * The charge of one request, from its hold to its end. Charge items are committed as images are found. The charge ends
- * once: with the complete answer, or with whatever ended the request instead (reliability 4.3, 4.4).
+ * once: with the complete answer, or with the event that ended the request before (reliability 4.3, 4.4).
  */
 export class ImageCharge {
   readonly #ledger: Ledger
   readonly #terms: ChargeTerms
   readonly #clock: Clock
   #lines = 0
-  /** The number of the next charge item, if there are others than those of images. */
+  /** The index of the next charge item, if there are others than those of images. */
   #next = 0
-  /** The charge is an estimate that an administrator has to confirm. */
+  /** Whether the charge is an estimate that an administrator has to confirm. */
   #isDoubtful = false
-  /** The items that wait for the end of the answer are written, or being written. */
+  /** Whether the items that wait for the end of the answer are written, or being written. */
   #isWhole = false
   #found = 0
   #broken = false
@@ -56,7 +56,7 @@ export class ImageCharge {
   /** The shape of content besides the images that was not delivered. */
   #omitted: string | undefined
   #ended = false
-  /** It is known that no possible image arrived. */
+  /** Whether it is known that no possible image arrived. */
   #isNothing = false
   /** The upstream that answers; undefined before that. */
   #upstream: string | undefined
@@ -70,14 +70,13 @@ export class ImageCharge {
     this.#lines = terms.linesBefore ?? 0
   }
 
-  /** The upstream that answers, if the hold named another one. */
+  /** Sets the upstream that answers, if the hold named another one. */
   comesFrom(upstream: string): void {
     this.#upstream = upstream
   }
 
   /**
-   * Commits one charge item for each image, together. @throws Failure `charge_not_recorded` if one is not known to be
-   * durable.
+   * Commits one charge item for each image, together. @throws Failure `charge_not_recorded` if one may not be durable
    */
   async commit(images: readonly FoundImage[]): Promise<void> {
     const lines = this.#rate(images)
@@ -141,8 +140,8 @@ export class ImageCharge {
   }
 
   /**
-   * Ends the charge of a complete answer: settled with its charge items, or voided if it is known to have none.
-   * @throws Failure `charge_not_recorded` if that is not known to be durable.
+   * Ends the charge of a complete answer: settles it with its charge items, or voids it if it is known to have none.
+   * @throws Failure `charge_not_recorded` if that may not be durable
    */
   async finish(answer: StoredAnswer | undefined): Promise<void> {
     await this.#write(async () => {
@@ -175,7 +174,7 @@ export class ImageCharge {
     })
   }
 
-  /** Returned images whose charge items are committed. */
+  /** The number of returned images whose charge items are committed. */
   get images(): number {
     return this.#lines
   }
@@ -185,37 +184,40 @@ export class ImageCharge {
     return this.#shape ?? this.#omitted
   }
 
-  /** Delivers the answer without a possible uncounted image, and records its shape. */
+  /** Records the shape of a possible uncounted image that was omitted from the answer. */
   leftOut(shape: string): void {
     this.#omitted ??= readable(shape)
   }
 
-  /** The engine or another plugin did not recognise the answer. An empty one contains no image. */
+  /** Records that the engine or another plugin did not recognise the answer. An empty one contains no image. */
   see({ shape, isEmpty }: NonNullable<RequestContext['notes']['unrecognised']>): void {
     this.#shape ??= shape
     this.#isNothing ||= isEmpty === true
   }
 
-  /** The answer may contain an uncounted image: it needs a review, and the hold is kept. */
+  /**
+   * Records that the answer may contain an uncounted image: it needs a review, and the hold is kept. Returns the
+   * failure.
+   */
   unrecognised(shape: string): Failure {
     this.#broken = true
     this.#shape = shape
     return fail('upstream_answer_unrecognised', { shape, charge: this.#terms.id })
   }
 
-  /** The response is not an answer and contains no image. Returns the cause. */
+  /** Records that the response is not an answer and contains no image. Returns the cause. */
   nothing(cause: Failure): Failure {
     this.#isNothing = true
     return cause
   }
 
-  /** The answer could not be read to its end; it needs a review. Returns the cause. */
+  /** Records that the answer could not be read to its end and needs a review. Returns the cause. */
   broken(cause: unknown): unknown {
     this.#broken = true
     return cause
   }
 
-  /** Ends the charge in any case if the answer did not. @throws errors of the ledger; recovery then ends the charge. */
+  /** Ends the charge if the answer did not. @throws errors of the ledger; recovery then ends the charge */
   async settle(outcome: Outcome): Promise<void> {
     await this.#writing.catch(() => undefined)
     const { id, onCallerGone } = this.#terms
@@ -227,7 +229,7 @@ export class ImageCharge {
     const refusal = this.#refusal
     const foreign = this.#terms.metadata()?.foreign
     if (foreign && holdsNothing(foreign)) this.#isNothing = true
-    // If that cannot be read either, the ledger settles a review that meets an item whose commit was in doubt.
+    // If the charge cannot be read either, the ledger settles a review that finds an item whose commit was in doubt.
     const hasLines = this.#lines > 0 || (this.#broken && this.#found > 0 && (await this.#hasLines().catch(() => false)))
     if (hasLines) {
       const reason = outcome.kind === 'cut' ? `cut_by_${outcome.by}` : null
@@ -252,7 +254,7 @@ export class ImageCharge {
     } else await this.#review(`outcome_${outcome.reach}`)
   }
 
-  /** Its items are an estimate, booked when an administrator settles the charge. */
+  /** Leaves a charge with estimated items for review; they are booked when an administrator settles it. */
   #doubt(): Promise<boolean> {
     return this.#ledger.review(this.#terms.id, 'usage_missing', { lined: true, ...this.#seller, ...this.#cost })
   }
@@ -265,7 +267,7 @@ export class ImageCharge {
     return this.#upstream === undefined ? {} : { upstream: this.#upstream }
   }
 
-  /** Retries for a while when the ledger cannot be written; writing twice has the effect of writing once. */
+  /** Retries for a while if the ledger cannot be written; writing twice has the same effect as once. */
   async #insist(attempt: () => Promise<boolean>): Promise<boolean> {
     const until = this.#clock.tick() + patienceMs
     for (;;) {
@@ -278,13 +280,13 @@ export class ImageCharge {
     }
   }
 
-  /** The ledger itself writes an end that failed, as soon as it can. */
+  /** Whether the charge has ended: the ledger itself writes an end that failed, as soon as it can. */
   async #hasEnded(): Promise<boolean> {
     const charge = await this.#ledger.find(this.#terms.id)
     return charge !== undefined && charge.state !== 'reserved'
   }
 
-  /** Some items of several images may have been committed, although not all were. */
+  /** Whether the charge has items: some of several may have been committed, although not all were. */
   async #hasLines(): Promise<boolean> {
     const charge = await this.#ledger.find(this.#terms.id)
     return charge !== undefined && charge.lines.length > 0
@@ -307,7 +309,7 @@ export class ImageCharge {
 
 const refused = { index: 0, source: 'told', width: null, height: null, flags: ['refused'], quantity: 1 } as const
 
-/** For a link, the pixels of its image, if they were read. */
+/** Adds the size to a link whose image was read. */
 function measured(image: FoundImage, metadata: ResponseMetadata | undefined): FoundImage {
   const head = image.kind === 'link' ? metadata?.heads.get(image.index) : undefined
   if (!head) return image
@@ -320,12 +322,12 @@ function demandKept(kept: readonly boolean[]): void {
   if (!kept.every(Boolean)) throw new Error('the charge was already closed when its item was to be written')
 }
 
-/** The reason for a review of an answer that was delivered without a part. */
+/** The reason of a charge for an answer that was delivered without a part. */
 function omittedReason(shape: string): string {
   return `parts_omitted: ${shape}`
 }
 
-/** The finding is stored with the charge, for the review. */
+/** The reason of a charge that needs a review, with the shape of the answer. */
 function unrecognisedReason(shape: string): string {
   return `answer_unrecognised: ${shape}`
 }

@@ -1,14 +1,14 @@
 import { headBytesMax, judge, type Measured, measure } from './measure.ts'
 import type { SizeReader } from './stream-size.ts'
 
-/** Characters of one string that are examined, whatever they decode to; this bounds hostile blanks. */
+/** The maximum number of examined characters of one string, whatever they decode to; it bounds malicious blanks. */
 const charsMax = 2 * 1024 * 1024
 const metaCharsMax = 1024
 const firstTryBytes = 64
 
 const blank = 64
 const padding = 65
-/** Value of each base64 character, of both alphabets; others are skipped, as lenient decoders do. */
+/** The value of each base64 character, in both alphabets; other characters are skipped, as lenient decoders do. */
 const values = new Uint8Array(256).fill(blank)
 for (const alphabet of [
   'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/',
@@ -24,10 +24,10 @@ const opening = 'data:'
 type Phase = 'opening' | 'meta' | 'body' | 'follow' | 'weigh' | 'settled'
 
 /**
- * Reads an image's type and size from the beginning of the JSON string that carries it, fed piece by piece as sent:
- * base64 of either alphabet, with or without blanks, padding and a `data:` prefix, any character escaped. Reads no more
- * than it needs. The dimensions are usually known after 64 bytes and are accepted once as many bytes have arrived as an
- * image of that size needs at least. Uses at most 64 KiB.
+ * Reads an image's type and size from the beginning of the JSON string that contains it, piece by piece as sent:
+ * base64 of either alphabet, with or without blanks, padding and a `data:` prefix, any character escaped. Reads no
+ * more than it needs. The dimensions are usually known after 64 bytes. They are accepted once the minimum number of
+ * bytes for an image of that size has arrived. Uses at most 64 KiB.
  *
  * With `link: true` the string is a URL, and only a `data:` URL is read.
  */
@@ -37,7 +37,7 @@ export class ImageHead {
   #measured: Measured = { kind: 'more', mime: null, bytesMax: headBytesMax }
   #inline = false
   #chars = 0
-  /** The first characters, or the end of the text before a data: URL's comma. */
+  /** The first characters, or the end of the text before the comma of a data: URL. */
   #text = ''
   /** The unfinished escape at the end of a piece. */
   #escape = ''
@@ -52,22 +52,22 @@ export class ImageHead {
     this.#link = kind.link
   }
 
-  /** No further piece can change the result. */
+  /** Whether no further piece can change the result. */
   get settled(): boolean {
     return this.#phase === 'settled'
   }
 
-  /** Too little has arrived to know whether it is a `data:` URL. */
+  /** Whether it is still unknown if the string is a `data:` URL. */
   get isOpening(): boolean {
     return this.#phase === 'opening'
   }
 
-  /** The string begins with `data:`; known after its first five characters. */
+  /** Whether the string begins with `data:`; known after its first five characters. */
   get inline(): boolean {
     return this.#inline
   }
 
-  /** The image's type by its first bytes; null if it is unknown. */
+  /** The image's type from its first bytes; null if it is unknown. */
   get mime(): string | null {
     if (this.#measured.mime === null && this.#phase !== 'settled' && this.#length > 0) {
       return measure(this.#bytes.subarray(0, this.#length)).mime
@@ -109,10 +109,10 @@ export class ImageHead {
     this.#reader = undefined
   }
 
-  /** The stated size is accepted once the image's bytes can carry it; if they cannot at its end, it is rejected. */
+  /** Accepts the stated size once the image has enough bytes for it; rejects it if there are too few at its end. */
   #weigh(last: boolean): void {
     const measured = this.#measured
-    // At most three of four bytes of base64 belong to the image.
+    // Base64 encodes at most three bytes in four characters.
     const isCarried = measured.kind !== 'size' || (this.#chars * 3) / 4 >= measured.bytesMin
     if (isCarried) return this.#settle(measured)
     if (last) return this.#settle({ kind: 'undecodable', mime: measured.mime, implausible: true })
@@ -124,7 +124,7 @@ export class ImageHead {
     const char = String.fromCharCode(byte)
     if (this.#escape === '\\' && char !== 'u') {
       this.#escape = ''
-      // \n \r \t \b \f are blanks here; \/ \\ \" are themselves.
+      // \n \r \t \b \f are blanks here; \/ \\ \" are the escaped characters.
       if (!'nrtbf'.includes(char)) this.#take(byte)
       return
     }
@@ -157,7 +157,7 @@ export class ImageHead {
     } else this.#settle({ kind: 'undecodable', mime: null })
   }
 
-  /** Not `data:`: the characters so far are base64, or a link, which is not opened. */
+  /** Ends the opening without `data:`: the characters so far are base64, or a link, which is not opened. */
   #body(): void {
     if (this.#link) return this.#settle({ kind: 'undecodable', mime: null })
     const text = this.#text
@@ -185,7 +185,10 @@ export class ImageHead {
     this.#bytes = larger
   }
 
-  /** Each attempt waits for twice the length of the one before, so that all attempts together read each byte twice. */
+  /**
+   * Tries to read the size. Each attempt waits for twice the length of the one before, so all attempts together read
+   * each byte at most twice.
+   */
   #try(last: boolean): void {
     const measured = measure(this.#bytes.subarray(0, this.#length))
     this.#measured = measured

@@ -8,7 +8,8 @@ import type { BillingFacet } from './schema.ts'
 import type { Size } from './tier.ts'
 
 /**
- * How many pictures of a JSON body are measured in one turn of the event loop; a body has room for tens of thousands.
+ * The number of pictures of a JSON body that are measured in one turn of the event loop; a body can contain tens of
+ * thousands.
  */
 const picturesOfTurn = 64
 
@@ -21,7 +22,9 @@ export async function measureInputs({ lines }: BillingFacet, sent: Sent): Promis
   return sizes
 }
 
-/** The sizes of the pictures in these fields of a request; null for one that cannot be measured, such as a link. */
+/**
+ * The sizes of the pictures in these fields of a request; null for a picture that cannot be measured, such as a link.
+ */
 async function measurePictures(sent: Sent, fields: readonly string[]): Promise<readonly (Size | null)[]> {
   const { body, family, operation } = sent
   if (body.kind === 'json') return measureAll(picturesOf(sent, fields))
@@ -45,7 +48,7 @@ async function measureAll(pictures: readonly Json[]): Promise<readonly (Size | n
   return sizes
 }
 
-/** A picture in JSON: a text, or an object that contains it. */
+/** Measures a picture in JSON: a text, or an object that contains the text. */
 function measureJson(picture: Json): Size | null {
   if (typeof picture === 'string') return measureText(picture)
   if (typeof picture !== 'object' || picture === null || Array.isArray(picture)) return null

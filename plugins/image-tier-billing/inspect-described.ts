@@ -33,7 +33,7 @@ function pathDiagnostics(operation: string, answer: DescribedAnswer): Diagnostic
   })
 }
 
-/** Names separated by dots; lists have no name. */
+/** A corrected path: names separated by dots, without names for lists. */
 function remedyOf(path: string): string | undefined {
   if (path === '.') return undefined
   const plain = path

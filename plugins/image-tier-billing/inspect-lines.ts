@@ -16,7 +16,7 @@ const keysOf: { readonly [per in Per]: readonly string[] } = {
   token: ['from', 'otherwise', 'max'],
 }
 
-/** Checks additional charges: each has a count, a bound if the answer counts, and its own name. */
+/** Checks additional charges: each has a quantity, a maximum if the answer reports the quantity, and a unique name. */
 export function inspectLines(facet: BillingFacet, family: Family): readonly Diagnostic[] {
   const seen = new Set<string>()
   return (facet.lines ?? []).flatMap((line, i) => {

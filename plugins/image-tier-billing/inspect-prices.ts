@@ -5,9 +5,9 @@ import { isUnseen, unseenIn } from './inspect-lines.ts'
 import { imageLabel, sameLabel, wordsOf } from './price-image.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** Combinations that are listed; the rest is counted. */
+/** The maximum number of listed combinations; the others are only counted. */
 const namedMax = 6
-/** Files with more combinations are not checked. */
+/** The maximum number of combinations that are checked. */
 const combinationsMax = 4096
 
 /** Checks the prices of every model: every possible outcome has one, and each belongs to a possible outcome. */
@@ -22,7 +22,7 @@ export function inspectPrices(facet: BillingFacet, family: Family, models: reado
   ]
 }
 
-/** Names that price_by and times use and that have no value. */
+/** Reports names in price_by and times that have no value. */
 function fieldDiagnostics(facet: BillingFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
   const { facts } = metadataNames(family)
   const found: Diagnostic[] = []
@@ -110,7 +110,7 @@ function unusedPrices(
   model: Model,
   isUsed: (label: string) => boolean,
 ): readonly Diagnostic[] {
-  // A price that is not an image's belongs to use, and is checked with those.
+  // Prices of other things than images belong to the usage, and are checked with it.
   if (family.facets.has('token-usage')) return []
   return [...model.prices.keys()]
     .filter(label => !isUsed(label))
@@ -131,7 +131,7 @@ function combinedPrices(
   model: Model,
   by: readonly string[],
 ): readonly Diagnostic[] {
-  // Already reported; everything else would follow from it.
+  // The missing tiers are already reported; all other findings would follow from that.
   if (by.includes('tier') && !facet.tiers) return []
   const rows = pricesOf(facet, model, by)
   const others = otherNames(facet, model)
@@ -194,7 +194,7 @@ function missingCombinations(
   const text = `model ${model.name} has no price for ${named}${rest}`
   const remedy = 'add them to its prices, or add otherwise: the name of the price for all others'
   const { facts } = metadataNames(family)
-  // A combination that the answer decides cannot be refused in advance.
+  // A request cannot be refused in advance for a combination that only the answer decides.
   const isLate =
     by.some(name => facts.has(name)) || (by.includes('tier') && facet.tier_from?.some(from => from !== 'request'))
   return [

@@ -26,8 +26,8 @@ export function inspect(
 }
 
 /**
- * Answers in words without an image cost the vendor's tokens, but are free here. Existing gateways continue: only
- * `check` reports this, and a start does not refuse it.
+ * Reports free text: answers without an image still cost the vendor's tokens, but are free here. Existing gateways
+ * must continue, so only `check` reports this, and a start does not refuse it.
  */
 function textDiagnostics(family: Family, models: readonly Model[], operations: OperationsByName): Diagnostic[] {
   if (family.facets.has('token-usage')) return []
@@ -153,7 +153,10 @@ function withoutTiers({ largest_output, lines, otherwise, price_by, tier_from }:
   return []
 }
 
-/** An answer whose images are in unknown places is never delivered; image operations need no description. */
+/**
+ * Reports operations without a description of their answers: an answer whose images are in unknown places is never
+ * delivered. Image operations need no description.
+ */
 function answerDiagnostics(facet: BillingFacet, family: Family, operations: OperationsByName): Diagnostic[] {
   const unknown = [...family.forward.keys()].filter(
     operation => operations.get(operation)?.images === undefined && facet.answers?.[operation] === undefined,

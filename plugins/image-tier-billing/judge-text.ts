@@ -3,23 +3,23 @@ import { wordSet } from './word-set.ts'
 
 /** The smallest possible picture has 26 bytes; shorter runs of base64 characters are words. */
 const runCharsMin = 32
-/** A sentence may quote the beginning of base64. No meaningful picture is shorter. */
+/** The maximum number of base64 characters that a sentence may quote. No meaningful picture is shorter. */
 export const spokenCharsMax = 87
-/** More base64 than this counts as a picture, whatever its beginning. */
+/** The number of base64 characters from which a text counts as a picture, whatever its beginning. */
 const denseCharsMax = 1024
-/** Formats with enough magic bytes to rule out a coincidence in an id. */
+/** Formats with enough magic bytes to exclude a coincidence in an id. */
 const certain: ReadonlySet<string | null> = wordSet(
   'image/png image/jpeg image/webp image/gif image/avif image/heic image/tiff',
 )
-/** The beginning of these in base64, in both alphabets. */
+/** The beginnings of these formats in base64, in both alphabets. */
 export const beginnings = ['iVBO', '/9j/', '_9j_', 'UklG', 'R0lG', 'AAAA', 'SUkq', 'TU0A']
-/** Characters of a run that are decoded to read its beginning. */
+/** The number of characters of a run that are decoded to read its beginning. */
 const headChars = 64
 
 const run = new RegExp(`[A-Za-z0-9+/_=-]{${runCharsMin},}`, 'g')
 /**
- * Blanks between stretches that are no words, because base64 may be split into lines. A stretch is examined only from
- * its beginning: examining it from each character would read it as many times as it is long.
+ * Blanks between runs that are no words, because base64 may be split into lines. A run is examined only from its
+ * beginning: from each character, it would be read as many times as it is long.
  */
 const broken = /(?<![A-Za-z0-9+/_=-])([A-Za-z0-9+/_=-]{16,})\s+(?=[A-Za-z0-9+/_=-]{16})/g
 const inlineImage = /data:image\/[a-z0-9.+-]+[;,]/i
@@ -27,7 +27,7 @@ const drawingBegin = /<svg[\s>]/i
 const drawingEnd = /<\/svg/i
 const link = /:\/\/|^\s*\/\/|^\s*data:|<svg[\s>]/i
 
-/** The picture in a text: a `data:` URL, or base64 that begins like a picture. */
+/** Describes the picture in a text: a `data:` URL, a drawing, or base64 that begins like a picture. */
 export function findPicture(text: string, isSentence = false): string | undefined {
   const least = isSentence ? spokenCharsMax : 0
   for (const [found] of text.replaceAll(broken, '$1').matchAll(run))
@@ -37,20 +37,20 @@ export function findPicture(text: string, isSentence = false): string | undefine
   return !isSentence && inlineImage.test(text) ? 'a data: URL of a picture' : undefined
 }
 
-/** Searches the end once; searching after each of many beginnings would repeat the work. */
+/** Describes an SVG drawing in a text. The end is searched only once, not after each possible beginning. */
 export function findDrawing(text: string): string | undefined {
   const from = text.search(drawingBegin)
   return from >= 0 && drawingEnd.test(text.slice(from)) ? 'a drawing (SVG)' : undefined
 }
 
-/** Enough base64 to be a picture of an unknown format. */
+/** Describes base64 that is long enough for a picture of an unknown format. */
 export function findBase64(text: string): string | undefined {
   let chars = 0
   for (const [found] of text.matchAll(run)) chars += found.length
   return chars >= denseCharsMax ? `${chars} characters of base64` : undefined
 }
 
-/** Whether a text consists only of it. */
+/** Whether a text consists only of base64 characters. */
 export function isBase64(text: string): boolean {
   return /^[A-Za-z0-9+/_=-]+$/.test(text)
 }
@@ -60,7 +60,7 @@ export function isLink(text: string): boolean {
   return link.test(text)
 }
 
-/** The bytes that confirm a JPEG: its first three bytes may occur anywhere in another picture. */
+/** The bytes that confirm a JPEG, because its first three bytes may occur anywhere in another picture. */
 const jpegSegment =
   /^\xff\xd8\xff(?:[\xe0-\xef][^](?:[^]JFIF|[^]Exif|[^]Adobe|[^]ICC_P|[^]Photo|[^]http)|\xdb\0[\x43\x84\xc5])/
 

@@ -9,10 +9,10 @@ export type LineFacet = NonNullable<BillingFacet['lines']>[number]
 
 const inputFields = ['image', 'images'] as const
 const million = 1_000_000
-/** The maximum steps, seconds and tokens that a request may set if the line has no `max`. */
+/** The maximum number of steps, seconds or tokens that a request may set if the line has no `max`. */
 export const quantityMax = 1_000_000
 
-/** The request's pictures by the line that needs their sizes; unmeasured ones are omitted. */
+/** The sizes of the request's pictures, by the line that needs them; unmeasured ones are omitted. */
 export type Measured = ReadonlyMap<LineFacet, readonly (Size | null)[]>
 
 /** The name of a line's price. */
@@ -36,7 +36,10 @@ export function isOnce(line: LineFacet): boolean {
   return line.once ?? line.per !== 'step'
 }
 
-/** How many parts of a unit are counted, and how many parts the price covers: pixels, and thousandths of a second. */
+/**
+ * The number of counted parts per unit, and the number of parts that the price covers: pixels, and thousandths of a
+ * second.
+ */
 function scaleOf(line: LineFacet): { readonly scale: number; readonly unit: number } {
   if (line.per === 'megapixel') return { scale: line.pixels ?? million, unit: line.pixels ?? million }
   if (line.per === 'second') return { scale: 1000, unit: 1000 }
@@ -78,7 +81,7 @@ export function lineRules(
   })
 }
 
-/** The price of that name, and its position in the file. @throws Failure price_missing */
+/** The price with that name, and its position in the file. @throws Failure price_missing */
 export function priceRow(model: Model, name: string): { readonly price: number; readonly at: string } {
   const price = model.prices.get(name)
   if (!price && !model.free && name !== imageLabel) throw fail('price_missing', { model: model.name, tier: name })
@@ -109,12 +112,12 @@ function requestedQuantities(
   return thousandths === undefined ? undefined : [fromThousandths(line.per, thousandths)]
 }
 
-/** A quantity as stored: steps and tokens are whole, seconds have thousandths. */
+/** A quantity in its stored form: steps and tokens are whole, seconds have thousandths. */
 function fromThousandths(per: ChargeItemRule['per'], thousandths: number): number {
   return per === 'second' ? thousandths : Math.ceil(thousandths / 1000)
 }
 
-/** A number of the answer as a quantity of the line; undefined if it is not one. */
+/** A number from the answer as a quantity of the line; undefined if it is not a number. */
 export function reportedQuantity(per: ChargeItemRule['per'], fact: string | number | boolean): number | undefined {
   const thousandths = parseQuantity(String(fact))
   return thousandths === undefined ? undefined : fromThousandths(per, thousandths)

@@ -6,7 +6,7 @@ export class LinkText {
   readonly #pieces: Buffer[] = []
   #length = 0
 
-  /** Reads `piece` from `from` to `to`. @returns false if it is longer than any link; nothing of it is kept */
+  /** Reads `piece` from `from` to `to`. @returns false if it is longer than any link; the piece is then not stored */
   write(piece: Buffer, from: number, to: number): boolean {
     this.#length += to - from
     if (this.#length > linkBytesMax) return false

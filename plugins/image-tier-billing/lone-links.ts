@@ -1,11 +1,11 @@
-/** A link or picture in Markdown, a picture in HTML, or a lone address. */
+/** A link or picture in Markdown, a picture in HTML, or a separate address. */
 const links =
   /!?\[[^\][]*\]\(\s*<?((?:[a-z][a-z0-9+.-]*:)?\/\/[^\s()<>[\]]+)>?(?:\s+"[^"]*")?\s*\)|<img\s[^<>]*>|(?<!\S)<?((?:[a-z][a-z0-9+.-]*:)?\/\/\S+)/gi
 const source = /\ssrc\s*=\s*["']?([^"'\s>]+)/i
-/** The rest of a link around a picture. */
+/** The remainder of a link around a picture. */
 const wrapper = /\[\s*\]\([^()]*\)/g
 const inline = /(?<=^|[\s(<])data:/i
-/** The rest of a text that may continue as a link. */
+/** The remainder of a text that may continue as a link. */
 const begun =
   /^[^\p{L}[<]*(?:\[\s*)?(?:!?\[[^\][]*(?:\]|\]\([^()]*)?|<(?:i|im|img(?:\s[^<>]*)?)?|[a-z][a-z0-9+.-]{0,15}(?::\/{0,2})?)?$/iu
 

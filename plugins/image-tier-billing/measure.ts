@@ -3,31 +3,29 @@ import { type Found, JpegSize, type SizeReader, TiffSize } from './stream-size.t
 import type { Size } from './tier.ts'
 
 /**
- * The result of reading an image's first bytes. `more`: not enough bytes yet. `bytesMin`: the least bytes that an image
- * of this size can have. `implausible`: it states an impossible size.
+ * The result of reading an image's first bytes. `more`: there are not enough bytes yet. `bytesMin`: the minimum number
+ * of bytes of an image with this size. `implausible`: it states an impossible size.
  */
 export type Measured =
   | { readonly kind: 'size'; readonly mime: string; readonly size: Size; readonly bytesMin: number }
   | { readonly kind: 'more'; readonly mime: string | null; readonly bytesMax: number; readonly reader?: SizeReader }
   | { readonly kind: 'undecodable'; readonly mime: string | null; readonly implausible?: true }
 
-/**
- * How much of an image is read before it counts as undecodable. JPEG and TIFF are followed to wherever their size is.
- */
+/** The number of bytes after which an image counts as undecodable. JPEG and TIFF are read further, until their size. */
 export const headBytesMax = 64 * 1024
-/** No image has more pixels or a longer edge. */
+/** The maximum edge and number of pixels of an image. */
 const edgeMax = 65_535
 const areaMax = 1_000_000_000
 const magicBytes = 12
-/** Deflate expands one byte to at most 1032 (RFC 1951), of eight pixels each if a pixel is one bit. */
+/** Deflate expands one byte to at most 1032 (RFC 1951), each with eight pixels of one bit. */
 const pngPixelsPerByte = 1032 * 8
 /** A code of the maximum length of 12 bits covers at most 3839 pixels. */
 const gifPixelsPerByte = 4096
 
 /**
- * Reads the dimensions from the first `headBytesMax` bytes of an image, unless the format allows them anywhere. Decodes
- * nothing: a header is accepted if the bytes received can carry it. Only formats with known magic bytes reach a parser:
- * PNG, JPEG, WebP, GIF, AVIF, BMP and TIFF; other known ones are named by type. Never throws.
+ * Reads the dimensions from the first `headBytesMax` bytes of an image, unless the format allows them anywhere.
+ * Decodes nothing: a header is accepted if the received bytes can contain such an image. Only formats with known magic
+ * bytes reach a parser: PNG, JPEG, WebP, GIF, AVIF, BMP and TIFF; other known formats are named by type. Never throws.
  *
  * `image-size` reads PNG, WebP and GIF, after inputs that it misreads are excluded: it reads past the end of a short
  * buffer into the shared pool, accepts zero edges, and accepts VP8 data without its start code. The other formats are
@@ -49,7 +47,7 @@ export function measure(head: Buffer): Measured {
   return head.length >= headBytesMax ? { kind: 'undecodable', mime } : { kind: 'more', mime, bytesMax: headBytesMax }
 }
 
-/** A size as found, if an image can have it. */
+/** Accepts a size that an image can have. */
 export function judge(mime: string, found: Exclude<Found, 'more'>): Measured {
   if (found === 'none' || !isEdge(found.width) || !isEdge(found.height)) return { kind: 'undecodable', mime }
   const { width, height, bytesMin = 0 } = found
@@ -90,7 +88,7 @@ const formats: readonly Format[] = [
   { mime: 'image/tiff', matches: isTiff, open: () => new TiffSize() },
 ]
 
-/** Known formats that are not measured, by their first bytes; for a box format they follow its length. */
+/** Known formats that are not measured, by their first bytes; in a box format these follow the box length. */
 const named: readonly (readonly [mime: string, at: number, magic: string])[] = [
   ['image/heic', 4, 'ftyphei'],
   ['image/heic', 4, 'ftyphev'],
@@ -119,7 +117,7 @@ const named: readonly (readonly [mime: string, at: number, magic: string])[] = [
   ['video/webm', 0, '\x1a\x45\xdf\xa3'],
   ['video/mp4', 4, 'ftyp'],
 ]
-/** A comment ends at its first possible end. Otherwise each further comment would double the number of readings. */
+/** A comment ends at its first possible end; otherwise each further comment would double the number of attempts. */
 const svg = /^\s*(?:<\?xml[^>]*>\s*|<!--(?:(?!-->)[^])*-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>]/i
 
 /** The type of an image that is not measured; null if it is unknown. */
@@ -138,7 +136,7 @@ function isTiff(head: Buffer): boolean {
   return magic === 'II*\0' || magic === 'MM\0*'
 }
 
-/** The header of the device-independent bitmap has its length; uncompressed pixels take all their bits. */
+/** Reads a BMP: the DIB header begins with its length; uncompressed pixels have a fixed number of bits. */
 function readBmp(head: Buffer): Found {
   if (head.length < 34) return 'more'
   const bytes = head.readUInt32LE(14)
@@ -163,7 +161,7 @@ function tag(head: Buffer, at: number): string {
   return head.toString('latin1', at, at + 4)
 }
 
-/** By `image-size`; format and length were checked before. */
+/** Reads a size with `image-size`; format and length were checked before. */
 function readSize(head: Buffer): Found {
   try {
     return imageSize(head)
@@ -172,7 +170,7 @@ function readSize(head: Buffer): Found {
   }
 }
 
-/** RFC 2083: IHDR comes first, except in Apple's variant, where a CgBI chunk of 4 bytes precedes it. */
+/** RFC 2083: IHDR is the first chunk, except in Apple's variant, where a CgBI chunk of 4 bytes precedes it. */
 function readPng(head: Buffer): Found {
   const before = head.length >= 16 && tag(head, 12) === 'CgBI' ? 16 : 0
   return head.length < 24 + before ? 'more' : withLeast(readSize(head), pngPixelsPerByte)

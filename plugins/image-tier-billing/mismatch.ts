@@ -4,8 +4,7 @@ import { longEdgeOf, type Size, tierOfLabel, tierOfSize } from './tier.ts'
 type Row = Pick<TierRule['tiers'][number], 'tier' | 'longEdgeMax' | 'pixelsMax' | 'price'>
 
 /**
- * The mismatch of the requested size and the picture (`docs/rules.md#tiers-and-prices`); null if there is none, or none
- * is known.
+ * The mismatch between the requested size and the picture (`docs/rules.md#tiers-and-prices`); null if none is known.
  */
 export function findMismatch(
   rule: { readonly tiers: readonly Row[]; readonly requestedTier: string | null },
@@ -46,14 +45,14 @@ export function describeMismatch(mismatch: SizeMismatch, family: string): string
   )
 }
 
-/** Stored in a rule for a requested size that costs more than the returned image. */
+/** The part of a rule for a requested size that costs more than the returned image. */
 export function cheaperBy({ made, cheaper }: SizeMismatch): Pick<TierRule, 'cheaper'> {
   return cheaper === null ? {} : { cheaper: { tier: made, size: cheaper } }
 }
 
 const dearer = /; size (\S+) is billed (\S+)$/
 
-/** The same for any rule: charges from before rules stored it have it in their warning. */
+/** The same from any rule: older charges have it only in their warning. */
 export function cheaperOf({ cheaper, warnings }: TierRule): TierRule['cheaper'] {
   if (cheaper) return cheaper
   for (const warning of warnings) {

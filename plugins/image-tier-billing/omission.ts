@@ -3,12 +3,12 @@ import type { Holdback } from '../../src/wire/index.ts'
 const blank = 0x20
 const comma = 0x2c
 const zero = 0x30
-/** How much of a list of numbers is omitted as one. */
+/** The maximum number of bytes of a list of numbers that are omitted together. */
 const runBytesMax = 16_384
 
 /**
  * Omits possible unpaid images from an answer. A value becomes empty and spaces fill its place, so the answer remains
- * valid JSON with the types of its members and the length of its head (`docs/billing.md`).
+ * valid JSON with the same types of members and the same length (`docs/billing.md`).
  */
 export class Omission {
   readonly #holdback: Holdback
@@ -16,7 +16,7 @@ export class Omission {
   base = 0
   /** A description of the first omission, for messages; undefined if there is none. */
   shape: string | undefined
-  /** How far the unfinished value is omitted. */
+  /** The offset up to which the unfinished value is omitted. */
   #to = 0
   #restTo = 0
   /** The numbers that were omitted last. */
@@ -42,19 +42,22 @@ export class Omission {
     this.#to = to
   }
 
-  /** The unfinished value continues to `to`. */
+  /** Omits the unfinished value up to `to`. */
   more(to: number): void {
     this.#blank(this.#to, to)
     this.#to = to
   }
 
-  /** Replaces a name, which may be unfinished, by one that no parser looks for. */
+  /** Replaces a name, which may be unfinished, with one that no parser looks for. */
   beginName(from: number, to: number, shape: string): void {
     this.#empty(from, to, '"_"', shape)
     this.#to = to
   }
 
-  /** Consecutive numbers of a list are omitted as one: omitting each would cost more than the bytes of the list. */
+  /**
+   * Omits a number. Consecutive numbers of a list are omitted together: omitting each would cost more than the bytes
+   * of the list.
+   */
   number(from: number, to: number, shape: string): void {
     this.shape ??= shape
     const run = this.#run
@@ -69,7 +72,7 @@ export class Omission {
     this.#holdback.replace(run.from, to, run.bytes.subarray(0, length))
   }
 
-  /** Omits the text after an answer's JSON from `from` on, as far as it has arrived. */
+  /** Omits the text after an answer's JSON from `from`, as far as it has arrived. */
   rest(from: number, to: number, shape: string): void {
     this.note(shape)
     this.#blank(Math.max(from, this.#restTo), to)

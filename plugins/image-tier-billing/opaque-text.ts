@@ -1,12 +1,12 @@
 import { findPicture, unescapeText } from './judge-text.ts'
 import type { Omission } from './omission.ts'
 
-/** How much of it is examined: a picture is recognised by its first bytes. */
+/** The number of bytes that are examined: a picture is recognised by its first bytes. */
 const judgedBytesMax = 1024
 const leadsElsewhere = /^\s*data:|:\/\//i
 
 /**
- * A string that the family declares not to be a picture, however long: its beginning is held until it is verified, or
+ * A string of any length that the family declares not to be a picture: its beginning is held until it is verified, or
  * omitted.
  */
 export class OpaqueText {
@@ -15,7 +15,7 @@ export class OpaqueText {
   readonly #omission: Omission
   #pieces: Buffer[] = []
   #length = 0
-  /** It may be delivered. */
+  /** Whether it may be delivered. */
   judged = false
   #isOmitted = false
 
@@ -34,7 +34,7 @@ export class OpaqueText {
     if (this.#length >= judgedBytesMax) this.#judge(this.#omission.base + to)
   }
 
-  /** Ends it; its closing quote is at `at`. */
+  /** Ends the string; its closing quote is at `at`. */
   end(at: number): void {
     if (this.#isOmitted) this.#omission.more(at + 1)
     else if (!this.judged) this.#judge(at + 1)

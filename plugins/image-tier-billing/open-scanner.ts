@@ -36,7 +36,9 @@ export function openScanner(
   return description.streams ? new DescribedEventScanner(description, budget, words) : undefined
 }
 
-/** Any other type follows the request: a response that is not such an answer passes either scanner. */
+/**
+ * Whether an answer is an event stream. For any unclear type the request decides; both scanners refuse other formats.
+ */
 export function isEventStream(contentType: string, target: Target): boolean {
   const type = typeOf(contentType)
   if (type === 'text/event-stream') return true

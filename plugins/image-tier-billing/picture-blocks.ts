@@ -11,33 +11,34 @@ const colon = 0x3a
 const backslash = 0x5c
 const slash = 0x2f
 /**
- * Characters that may separate two pictures: padding, a comma, a blank, an escape of one. Others follow one of these.
+ * Characters that may begin a separator between two pictures: padding, a comma, a blank, a backslash. Other characters
+ * of a separator follow one of these.
  */
 const borders = [0x3d, comma, 0x20, backslash]
 const betweenBytes = new Set(Buffer.from('=,;| nrt'))
 const base64Byte = /[A-Za-z0-9+/_-]/
 
 /**
- * `body`: no separator is near; `between`: after one; `begun`: base64 follows it; `scheme`: a `data:` scheme follows
- * it.
+ * The state. `body`: no separator has begun; `between`: inside a separator; `begun`: base64 follows it; `scheme`: a
+ * `data:` scheme follows it.
  */
 type Phase = 'body' | 'between' | 'begun' | 'scheme'
 
 /**
- * The pictures of one string, as sent. There is usually one; a string of several consecutive blocks of base64 has as
- * many.
+ * Reads the pictures of one string, as sent. There is usually one; a string with several consecutive blocks of base64
+ * has one for each.
  */
 export class PictureBlocks {
   readonly first: ImageHead
-  /** Those after the first. */
+  /** The pictures after the first. */
   readonly more: ImageHead[] = []
   /** The end of the piece in which the second of several pictures began. */
   second: number | undefined
   #phase: Phase = 'body'
-  /** The base64 after a separator, as far as it has arrived. */
+  /** The base64 after a separator so far. */
   #begun = ''
   #isEscape = false
-  /** More of the separator has arrived than a backslash. */
+  /** Whether more of the separator has arrived than a backslash. */
   #isPastBorder = false
   #schemeBytes = 0
   #isPastScheme = false
@@ -65,7 +66,7 @@ export class PictureBlocks {
     return [this.first, ...this.more].map(head => ({ kind: 'bytes', ...sizeOf(head.end()) }))
   }
 
-  /** Whether the first picture's base64 has begun: characters before it are not a separator. */
+  /** The offset from which separators are searched: after the beginning of the first picture's base64. */
   #start(piece: Buffer, from: number, to: number): number {
     if (this.#hasBegun) return from
     if (this.first.isOpening) return to
@@ -84,7 +85,7 @@ export class PictureBlocks {
     return at
   }
 
-  /** @param next where each of the borders comes next, as far as was searched */
+  /** @param next the next position of each border character, as far as was searched */
   #toBorder(piece: Buffer, from: number, to: number, next: number[]): number {
     let least = to
     for (let i = 0; i < borders.length; i++) {

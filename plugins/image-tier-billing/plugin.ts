@@ -96,7 +96,7 @@ export const imageTierBilling = definePlugin({
         if (context.notes.unrecognised) charge.see(context.notes.unrecognised)
         await charge.settle(outcome)
       } catch (cause) {
-        // Nothing is lost: the hold remains until recovery or the lease ends it.
+        // No charge is lost: the hold remains until recovery or the lease ends it.
         log.error({ charge: context.id, err: cause }, 'a charge could not be closed; recovery will close it')
       } finally {
         const { shape } = charge
@@ -144,14 +144,14 @@ export const imageTierBilling = definePlugin({
         if (!billing || context.slots.get(jobSlot)?.handedOver === true) return reply
         billing.charge.comesFrom(target.upstream.name)
         if (reply.status < 200 || reply.status > 299) {
-          // Whatever its status, an image in it would be delivered unpaid.
+          // Whatever the status, an image in the response would be delivered unpaid.
           return { ...reply, stages: [...reply.stages, new RefusalStage(billing.charge, reply.status)] }
         }
         const contentType = readableType(billing.charge, reply.headers)
         const { operation } = context.route
         const asUrl = shapeOf(operation, facet) === 'data' && rendersUrl(target, facet)
         const came = reply.turnInto === undefined ? isEventStream(contentType, target) : reply.turnInto === 'whole'
-        // Clients read what they requested: the answer is converted to that, if its shape is known.
+        // Clients read only the requested kind, so the answer is converted if its shape is known.
         const isTurned = reply.turnInto !== undefined && shapeOf(operation, facet) === 'data'
         const events = isTurned ? !came : came
         const endUnknown = reply.endUnknown === true
@@ -166,7 +166,7 @@ export const imageTierBilling = definePlugin({
           ...reply,
           headers: asUrl ? withoutLength(headers) : headers,
           stages: [...reply.stages, ...(billing.turned ? [billing.turned] : []), billing.stage],
-          // Brackets distinguish half of a JSON answer from a whole one, whatever the connection reports.
+          // Brackets distinguish a truncated JSON answer from a complete one, whatever the connection reports.
           provesEnd: reply.provesEnd === true || !came,
         }
       },
@@ -182,21 +182,21 @@ export const imageTierBilling = definePlugin({
   },
 })
 
-/** The charge of a job that is resumed. @throws Failure job_in_review */
+/** Resumes the charge of a job. @throws Failure job_in_review */
 async function resumeCharge(
   { clock, stores: { ledger } }: Host,
   context: RequestContext,
   facet: BillingFacet,
 ): Promise<void> {
   const stored = await ledger.find(context.id)
-  // Another plugin may have created it.
+  // Another plugin may have created the charge.
   if (stored?.rule.kind !== 'tiers') return
-  // An administrator decides its cost: nothing more of it is delivered.
+  // An administrator decides its cost, so nothing more of it is delivered.
   if (stored.state === 'needs_review') throw fail('job_in_review', { charge: context.id })
   const { n, rule, lines } = stored
   const job = context.slots.get(jobSlot)
   if (job) job.hasBegun = stored.state === 'reserved' && lines.length > 0
-  // If another request has ended it, its items are for what that one paid; any other image is refused.
+  // If another request has ended the charge, its items are for the images that were paid; any other image is refused.
   const terms = {
     id: context.id,
     rule: rule as TierRule,
@@ -218,7 +218,8 @@ function leavingOf({ over_return: overReturn, on_caller_gone: onCallerGone }: Bi
 }
 
 /**
- * Whether another request ends the charge of the job: this one has handed it over, or the gateway or its storage stops.
+ * Whether another request ends the charge of the job: this one has handed it over, or the gateway or its storage
+ * stops.
  */
 function goesOn(context: RequestContext, outcome: Outcome): boolean {
   const job = context.slots.get(jobSlot)
@@ -228,8 +229,8 @@ function goesOn(context: RequestContext, outcome: Outcome): boolean {
 }
 
 /**
- * Reserves the maximum cost of the request, before an upstream is called.
- * @returns the answer to a request without a charge of its own
+ * Reserves the maximum cost of the request before an upstream is called.
+ * @returns the answer to a request without a separate charge
  * @throws Failure storage_unavailable, insufficient_quota, idempotency_in_progress, idempotency_mismatch,
  * already_completed
  */
@@ -249,7 +250,7 @@ async function openCharge(
   const measured = about.sent && (await measureInputs(facet, about.sent))
   const quoted = quote({ ...about, measured, n })
   const idempotency = await readIdempotency(context.head.headers['idempotency-key'], context.head.path, body)
-  // The slot shows this: the plugin that charges the use has set it before.
+  // An earlier plugin, which charges the usage, has set the slot.
   const rule = context.slots.get(tokenUseSlot) ? withUse(quoted.rule, context.id) : quoted.rule
   const facts = chargeFacts(context, target, {
     rule,
@@ -277,7 +278,7 @@ async function openCharge(
   return undefined
 }
 
-/** Inputs of a price; includes the request itself only if more than its size counts. */
+/** The inputs of a price; they include the request itself only if prices depend on more than its size. */
 function quoteOf(context: RequestContext, { body, family, model }: Target, facet: BillingFacet) {
   const sent = goesBySent(facet) ? { body, family, operation: context.route.operation } : undefined
   return { facet, family, model, requestedSize: readRequestedSize(context.slots, body), ...(sent && { sent }) }
@@ -291,7 +292,7 @@ function readableType(charge: ImageCharge, headers: Reply['headers']): string {
   const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity') throw charge.broken(fail('upstream_answer_encoded', { encoding }))
   const contentType = headers['content-type'] ?? 'application/json'
-  // A bare picture has no element to count and would be delivered unpaid.
+  // A picture without JSON has no element to count and would be delivered unpaid.
   const type = typeOf(contentType)
   if (!mayDescribe(type)) throw charge.unrecognised(`content-type ${type}`.slice(0, 80))
   return contentType
@@ -314,19 +315,22 @@ function turn(
   })
 }
 
-/** Records the fields that were not forwarded after all. */
+/** Records further fields that were not forwarded. */
 function noteDropped({ notes }: RequestContext, dropped: readonly string[]): void {
   notes.forwarded = notes.forwarded.filter(name => !dropped.includes(name))
   notes.dropped = [...notes.dropped, ...dropped.filter(name => !notes.dropped.includes(name))]
 }
 
-/** Adds the charge with the other part of the request's price. */
+/** Adds a warning with the id of the charge for the request's other usage. */
 function withUse(rule: TierRule, id: string): TierRule {
   const warning = `this is the price of the images; other usage of the request is charged as ${useChargeId(id)}`
   return { ...rule, warnings: [...rule.warnings, warning] }
 }
 
-/** The client wants links, and this family's upstream only returns bytes. @throws Failure for another format. */
+/**
+ * Whether the client requests links although this family's upstream only returns bytes. @throws Failure for another
+ * format
+ */
 function rendersUrl(target: Target, facet: BillingFacet): boolean {
   if (!facet.render) return false
   const format = readField(target.body, 'response_format')
@@ -335,9 +339,7 @@ function rendersUrl(target: Target, facet: BillingFacet): boolean {
   throw fail('invalid_response_format', { value: JSON.stringify(format).slice(0, 40) })
 }
 
-/**
- * The answer to a request without a charge of its own. @throws Failure unless an answer was stored for it or its job.
- */
+/** The answer to a request without a separate charge. @throws Failure unless an answer was stored for it or its job */
 async function answerWithout(
   held: Exclude<HoldResult, { kind: 'held' }>,
   hold: number,
@@ -374,13 +376,13 @@ function replayed(answer: StoredAnswer): Answer {
   return { status: answer.status, headers: { ...answer.headers, 'idempotent-replayed': 'true' }, body: answer.body }
 }
 
-/** Types of answers that are searched for images; text of any kind may be JSON and is read as JSON. */
+/** Whether an answer of this type is searched for images; text of any kind may be JSON and is read as JSON. */
 function mayDescribe(type: string): boolean {
   return type === '' || type === 'application/json' || type.endsWith('+json') || type.startsWith('text/')
 }
 
 /**
- * The address is forwarded as it is, and some upstreams read a number of images from it.
+ * Refuses a number of images in the address, which is forwarded unchanged and read by some upstreams.
  * @throws Failure `count_in_address`
  */
 function checkQuery(query: string): void {

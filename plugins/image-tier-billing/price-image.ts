@@ -4,13 +4,13 @@ import { rateTier, type Size } from './tier.ts'
 
 /** The known facts of a returned image and its answer. */
 export type Come = {
-  /** Read from its bytes. */
+  /** The size read from its bytes. */
   readonly output: Size | null
-  /** As the answer reports it. */
+  /** The size that the answer reports. */
   readonly reported: Size | null
-  /** As the answer reports them, by name. */
+  /** The facts that the answer reports, by name. */
   readonly facts: ReadonlyMap<string, string | number | boolean> | undefined
-  /** The answer is complete and reported none of the quantities that lines are charged by. */
+  /** Whether the answer is complete and reported none of the quantities that lines depend on. */
   readonly isSilent?: boolean
 }
 
@@ -74,7 +74,7 @@ function reportsAny(names: readonly string[], rule: TierRule, { facts }: Come): 
   return names.some(name => rule.facts?.includes(name) && facts?.has(name))
 }
 
-/** The value of a name: as the answer reports it, if it may; else as requested. */
+/** The value of a name: as reported by the answer, if it may report it; else as requested. */
 export function valueOf(
   rule: Pick<TierRule, 'facts' | 'asked'>,
   name: string,
@@ -84,7 +84,7 @@ export function valueOf(
   return fact === undefined || fact === '' ? rule.asked?.[name] : String(fact)
 }
 
-/** Values as they appear in a price's name; undefined if one is missing, or ambiguous among several. */
+/** Joins values to the name of a price; undefined if one is missing, or contains a blank and there are several. */
 export function labelOf(values: readonly (string | undefined)[]): string | undefined {
   const several = values.length > 1
   for (const value of values) if (value === undefined || (several && /\s/.test(value))) return undefined
@@ -101,7 +101,7 @@ export function wordsOf(label: string): readonly string[] {
   return label.trim().split(/\s+/)
 }
 
-/** Whether two words are equal in any case of the Latin letters; others may only look alike. */
+/** Whether two words are equal, ignoring the case of Latin letters; other letters may only look alike. */
 export function isSameWord(a: string, b: string): boolean {
   return a.length === b.length && lower(a) === lower(b)
 }

@@ -13,7 +13,7 @@ import { quote } from './quote.ts'
 import { extraLinesOf, rowsOf } from './rows.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** Sizes that clients often request: squares and shapes of screens and photographs, small to large. */
+/** Common sizes: squares and formats of screens and photographs, small to large. */
 const commonSizes = [
   '512x512',
   '600x800',
@@ -66,7 +66,10 @@ function conditionsText(conditions: PriceFactor['if']): string {
     .join(', ')
 }
 
-/** By the sizes of the family's table: `above` is the largest long edge of the tier before. */
+/**
+ * Whether images of a tier occur, from the sizes in the family's table. `above`: the largest long edge of the previous
+ * tier.
+ */
 function reachOf(
   facet: BillingFacet,
   known: readonly Size[],

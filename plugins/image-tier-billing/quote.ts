@@ -16,13 +16,13 @@ import { priceImage } from './price-image.ts'
 import { mostOf, rateLinesBefore } from './rate-lines.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** The cost of a request, as far as it is known before the upstream is called. */
+/** The cost of a request, as far as it is known before the upstream call. */
 export type Quote = {
   readonly rule: TierRule
   /** A warning for the client before it pays (`docs/rules.md#tiers-and-prices`); the rule's warning has the text. */
   readonly mismatch: SizeMismatch | null
   readonly n: number
-  /** The expected image; null if only the image itself decides. */
+  /** The expected image; null if only the returned image decides. */
   readonly expected: { readonly tier: string; readonly source: TierSource; readonly price: Micros } | null
   /** n × the expected price, and the additional charges; null if only the answer decides. */
   readonly expectedAmount: Micros | null
@@ -31,10 +31,10 @@ export type Quote = {
 }
 
 /**
- * Computes a price in advance, for the hold, `explain`, the playground and the price page. Without `sent` only the size
- * of the request is known.
- * @throws Failure `price_missing` if the model has no price for a tier; a checked configuration has all.
- * `price_unknown` for a combination without a price, `price_field_repeated`, `invalid_quantity`
+ * Computes a price in advance, for the hold, `explain`, the playground and the price page. Without `sent` only the
+ * size of the request is known.
+ * @throws Failure `price_missing` if the model has no price for a tier (a checked configuration has all);
+ * `price_unknown` for a combination without a price; `price_field_repeated`, `invalid_quantity`
  */
 export function quote(request: {
   readonly facet: BillingFacet

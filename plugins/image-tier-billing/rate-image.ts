@@ -4,14 +4,14 @@ import { rateTier } from './tier.ts'
 import { rateLines, type Unplaced } from './rate-lines.ts'
 import type { FoundImage } from './scanned.ts'
 
-/** Inputs for rating an image, besides the image. */
+/** Inputs for rating an image, in addition to the image. */
 export type Rating = { readonly rule: TierRule; readonly n: number; readonly overReturn: 'bill' | 'cap' }
 
 /**
- * The charge item of one returned image. Flags: `undecodable` if its bytes are no readable image, with their type, or
- * `implausible` if they cannot carry the stated size; `over_return` if more were returned than requested, `uncounted`
- * if more than the vendor counts, and `capped` if that one is not charged; `larger_than_expected` if its tier is above
- * the largest that was held for. `metadata`: the facts of the answer so far.
+ * The charge item of one returned image. `metadata`: the facts of the answer so far. Flags: `undecodable` if its bytes
+ * are no readable image, with their type, or `implausible` if they cannot have the stated size; `over_return` if more
+ * were returned than requested, `uncounted` if more than the vendor counts, and `capped` if such an image is not
+ * charged; `larger_than_expected` if its tier is above the largest expected one.
  */
 export function rateImage(image: FoundImage, rating: Rating, metadata?: ResponseMetadata): ChargeItem {
   const { rule } = rating
@@ -65,17 +65,17 @@ export function comeOf(
   return { output: size, reported: metadata?.sizes.get(index) ?? null, facts: metadata && factsAt(metadata, index) }
 }
 
-/** Facts of the picture's own answer, if several answers are combined. */
+/** The facts of the picture's own answer, if several answers were combined. */
 function factsAt(metadata: ResponseMetadata, index: number): ReadonlyMap<string, string | number | boolean> {
   return metadata.factsAt.get(index) ?? metadata.facts
 }
 
-/** A count of 0 in an answer with an image is not a valid count. */
+/** Whether an image exceeds the vendor's count. A count of 0 in an answer with an image is not valid. */
 function isUncounted({ index }: FoundImage, metadata: ResponseMetadata | undefined): boolean {
   return metadata?.count !== undefined && metadata.count > 0 && index >= metadata.count
 }
 
-/** The facts of the answer that this image was rated by. */
+/** The facts of the answer that determined the price of this image. */
 function itemFactsOf(
   rule: TierRule,
   { index }: FoundImage,

@@ -7,7 +7,7 @@ import type { Size } from './tier.ts'
 /** A charge item before it has its number. */
 export type Unplaced = Omit<ChargeItem, 'index'>
 
-/** When an item is written: with each image, with the first one, or when the answer is complete. */
+/** The time at which an item is written: with each image, with the first one, or when the answer is complete. */
 export type Moment = 'image' | 'first' | 'end'
 
 export function momentOf(rule: TierRule, line: ChargeItemRule): Moment {
@@ -15,7 +15,7 @@ export function momentOf(rule: TierRule, line: ChargeItemRule): Moment {
   return line.from !== undefined && rule.facts?.includes(line.from) ? 'end' : 'first'
 }
 
-/** The items of one moment, by the rule of their charge and the facts known then. */
+/** The items for one moment, by the rule of their charge and the facts known then. */
 export function rateLines(rule: TierRule, moment: Moment, come: Come): readonly Unplaced[] {
   if (!rule.lines) return []
   return rule.lines.filter(line => momentOf(rule, line) === moment).flatMap(line => rateLine(rule, line, come))
@@ -26,13 +26,13 @@ type Amounts = {
   readonly source: TierSource
   readonly size?: Size
   readonly fact?: readonly [name: string, value: string]
-  /** The answer does not report the quantity. */
+  /** Whether the answer does not report the quantity. */
   readonly unreported?: true
-  /** The family sets no value for it either: the maximum applies. */
+  /** Whether the family sets no value for it either, so that the maximum applies. */
   readonly estimated?: true
 }
 
-/** The items of one line: two if the first unit of a picture has its own price, none if the quantity is 0. */
+/** The items of one line: two if the first unit of a picture has a separate price, none if the quantity is 0. */
 export function rateLine(rule: TierRule, line: ChargeItemRule, come: Come): readonly Unplaced[] {
   const { amounts, source, size, fact, unreported, estimated } = amountsOf(rule, line, come)
   const flags: string[] = []
@@ -52,7 +52,7 @@ export function rateLine(rule: TierRule, line: ChargeItemRule, come: Come): read
   return parts.map(({ name, price, quantity }) => ({ tier: name, price, quantity, ...rest }))
 }
 
-/** Amounts by their prices: first units apart from the others. */
+/** Splits amounts by price: first units, and the others. */
 function partsOf(line: ChargeItemRule, amounts: readonly number[]) {
   let [first, rest] = [0, 0]
   for (const amount of amounts) {
@@ -93,14 +93,14 @@ function amountsOf(rule: TierRule, line: ChargeItemRule, come: Come): Amounts {
 function pixelsOf(rule: TierRule, line: ChargeItemRule, { reported, output }: Come): Amounts {
   for (const source of rule.tierFrom) {
     const size = source === 'told' ? reported : source === 'output' ? output : (rule.askedSize ?? null)
-    // A fact that the answer should have reported takes precedence over the request's own size.
+    // Marks that the answer should have reported the size, because the requested size replaces it.
     const isUnreported = source === 'request' && rule.tierFrom[0] !== 'request'
     if (size) return { amounts: [size.width * size.height], source, size, ...(isUnreported && { unreported: true }) }
   }
   return { amounts: [line.otherwise ?? line.max ?? line.unit], source: 'default', unreported: true }
 }
 
-/** Whether an answer with these facts reports none of the quantities that lines are charged by. */
+/** Whether an answer with these facts reports none of the quantities that lines depend on. */
 export function isSilent(rule: TierRule, facts: Come['facts']): boolean {
   return (rule.lines ?? []).every(({ from, missing }) => !missing || from === undefined || facts?.has(from) !== true)
 }

@@ -5,8 +5,8 @@ import { fail } from './errors.ts'
 const nAlone = ['n'] as const
 
 /**
- * The number of requested images: the highest value of any path, 1 if none is set. JSON must contain whole numbers, a
- * form digits. Null and empty text count as absent, and in a form so does 0, which some clients send for it.
+ * The number of requested images: the highest value of all paths, 1 if none is set. JSON must contain whole numbers, a
+ * form digits. Null and empty text count as absent; in a form also 0, which some clients send for it.
  * @throws Failure `invalid_n` for anything else, and for more than the family accepts
  */
 export function readCount(body: Body, max: number, paths: readonly string[] = nAlone): number {
@@ -22,7 +22,9 @@ export function readCount(body: Body, max: number, paths: readonly string[] = nA
   return most
 }
 
-/** An empty value, as sent by clients that always send a field. `isText`: it comes from a form. */
+/**
+ * Whether a value counts as absent: clients that always send a field send empty values. `isText`: it is from a form.
+ */
 export function isAbsent(value: Json | undefined, isText: boolean): boolean {
   return isEmptyField(value) || (isText && typeof value === 'string' && /^0+$/.test(value))
 }

@@ -63,7 +63,7 @@ function placeOf(rule: TierRule, { tier, quantity, flags }: ChargeItem): string 
   return extraLinesOf(rule.lines ?? []).find(({ name }) => name === tier)?.at ?? null
 }
 
-/** The images of a charge: additional charges have a quantity. */
+/** The images of a charge; additional charges have a quantity. */
 function imagesOf({ lines }: Charge): readonly ChargeItem[] {
   return lines.filter(({ quantity, tier }) => quantity === null || tier === decidedTier)
 }
@@ -105,7 +105,7 @@ function whyTier(charge: Charge, rule: TierRule, line: ChargeItem): string {
   return `${line.source === 'told' ? 'told ' : ''}${boundText(rule, row, size)} → ${line.tier}`
 }
 
-/** The measure that decided, and the bound of its tier. */
+/** The measure that determined the tier, and the bound of that tier. */
 function boundText({ tiers }: TierRule, row: number, { width, height }: Size): string {
   const byPixels = tiers[0]?.pixelsMax !== undefined
   const boundOf = (at: number) => (byPixels ? tiers[at]?.pixelsMax : tiers[at]?.longEdgeMax) ?? null

@@ -8,12 +8,12 @@ import { holdsSentences } from './remainder.ts'
 import { ImageScanner } from './scan-images.ts'
 import { Unreadable, Unrecognised } from './scanned.ts'
 
-/** No upstream's refusal is longer. */
+/** The maximum size of a refusal. */
 const refusalBytesMax = 64 * 1024
 const none: readonly Buffer[] = []
 
 /**
- * Holds an answer to its end if its status reports that nothing was created, and delivers it unless it contains an
+ * Holds an answer until its end if its status reports that nothing was created, and delivers it unless it contains an
  * image.
  */
 export class RefusalStage implements Stage {
@@ -53,7 +53,7 @@ export class RefusalStage implements Stage {
   }
 }
 
-/** A possible image in an answer; pages and sentences may contain links. */
+/** Describes a possible image in an answer; pages and sentences may contain links. */
 function findImage(answer: Buffer): string | undefined {
   if (answer.length === 0) return undefined
   if (measure(answer).mime !== null && !/^\s*</.test(answer.toString('latin1', 0, 64))) return 'a picture'
@@ -62,7 +62,7 @@ function findImage(answer: Buffer): string | undefined {
   return seen ?? findLink(answer) ?? findListed(answer)
 }
 
-/** A message that consists of a link leads to an image. */
+/** Describes a message that consists of a link, which may lead to an image. */
 function findLink(answer: Buffer): string | undefined {
   const messages = new Messages()
   const walk = new JsonWalk(messages)
@@ -92,7 +92,7 @@ class Messages implements JsonVisitor {
   }
 }
 
-/** An image at the known places. */
+/** Describes an image at the known places. */
 function findListed(answer: Buffer): string | undefined {
   const scanner = new ImageScanner()
   try {

@@ -7,13 +7,13 @@ import { linkBytesMax, Unrecognised } from './scanned.ts'
 import type { TextPicture } from './text-channel.ts'
 import { wordSet } from './word-set.ts'
 
-/** The longest string outside images. */
+/** The maximum length of a string outside images. */
 const textBytesMax = 256 * 1024
-/** The most bytes outside images and known texts, and as many more for each image. */
+/** The maximum number of bytes outside images and known texts, plus a number for each image. */
 const restBytesMax = 16 * 1024
 const restBytesPerImage = 4 * 1024
 const nameBytesMax = 192
-/** As many numbers report use and describe images; more may be the bytes of one. */
+/** The maximum number of numbers, which report usage and describe images; more may be the bytes of an image. */
 const numbersMax = 256
 const leadsNowhere = /^\s*data:/i
 
@@ -49,60 +49,57 @@ export type AnswerWords = {
 
 /**
  * Verifies that the rest of an answer, outside the known images, contains no image and no link to one. Each string is
- * held completely until it is verified, and omitted if it may be one. A picture in a text that the family names is one
- * of the answer's.
+ * held completely until it is verified, and omitted if it may be an image. A picture in a text that the family names
+ * belongs to the answer.
  */
 export class Remainder {
   readonly #omission: Omission
   readonly #declared: ReadonlySet<string>
-  /** Ends of paths at which a link leads to no image, by their last name. */
+  /** The ends of paths whose links lead to no image, by their last name. */
   readonly #foreign: ReadonlyMap<string, readonly string[]>
   #pieces: Buffer[] = []
   #length = 0
   #kind: 'declared' | 'link' | 'sentence' | 'other' = 'other'
-  /** The current string is omitted. */
+  /** Whether the current string is omitted. */
   #isOmitted = false
-  /** The current string contains a picture of the answer, and passes as it arrives. */
+  /** Whether the current string contains a picture of the answer, and so passes as it arrives. */
   #passes = false
   readonly #texts: AnswerTexts
-  /** Why every further string is omitted; undefined while none is. */
+  /** The reason why all strings are omitted; undefined if they are not. */
   #muted: string | undefined
-  /** Why numbers and names are omitted too: more has arrived than belongs to the images. */
+  /** The reason why numbers and names are omitted too: the answer is larger than its images explain. */
   #full: string | undefined
-  /** Bytes of known texts and of images; the rest of the answer has to be small. */
+  /** The number of bytes of known texts and images; the rest of the answer must be small. */
   #known = 0
 
   /** The offset of the current string. */
   #from: number | undefined
-  /** Links that belong to no known image, while one may still arrive: some vendors repeat each link. */
+  /** Links that belong to no known image, while that image may still arrive: some vendors repeat each link. */
   #links: Held[] = []
-  /** The index of the first held link: those before it lead to counted images. */
+  /** The index of the first held link; earlier ones lead to counted images. */
   #firstHeld = 0
-  /** The same, by their text. */
+  /** The same links by text. */
   readonly #sameLinks = new Map<string, Held[]>()
   readonly #billed = new Set<string>()
-  /**
-   * The offset of the first string that is neither a sentence nor a label: without an image next to it, its meaning is
-   * unknown.
-   */
+  /** The path of the first string that is neither a sentence nor a label: without an image its meaning is unknown. */
   strange: string | undefined
   /** Whether any string was not empty. */
   spoke = false
-  /** Bytes of base64 strings in all records that are not labels: many of them may be pieces of an image. */
+  /** The number of bytes of base64 strings in all records, except labels: many of them may be parts of an image. */
   #dense = 0
   #images = 0
   #ofText = 0
-  /** The beginning of the text. */
+  /** The offset of the beginning of the text. */
   #origin = 0
   #numbers = 0
 
   readonly #refusals: ReadonlySet<string>
 
   /**
-   * `texts` names members that contain sentences, in addition to the built-in ones; `links` members whose links lead to
-   * no image of the answer, by the end of their path; `refusals` members at the top of an answer that explain why there
-   * is no image.
-   * @param perRecord the answer arrives in records, which may contain pieces of texts
+   * `texts`: members that contain sentences, in addition to the built-in ones. `links`: the ends of paths of members
+   * whose links lead to no image of the answer. `refusals`: members at the top of an answer that explain a missing
+   * image.
+   * @param perRecord the answer arrives in records, which may contain parts of texts
    */
   constructor(omission: Omission, { texts = [], links = [], refusals = [] }: AnswerWords = {}, perRecord = false) {
     this.#omission = omission
@@ -120,17 +117,17 @@ export class Remainder {
     return paths.some(end => path.endsWith(`.${end}`))
   }
 
-  /** The walk is in a member that explains why there is no image. */
+  /** Whether the walk is in a member that explains a missing image. */
   isRefusal(walk: JsonWalk): boolean {
     return walk.names[1] === 'error' || this.#refusals.has(walk.names[1] as string)
   }
 
-  /** Omits all strings from now on, until it is called without a reason. */
+  /** Omits all strings until it is called without a reason. */
   mute(shape?: string): void {
     this.#muted = shape
   }
 
-  /** Reads a member's name; one that could carry something is omitted. */
+  /** Reads a member's name, and omits it if it may contain an image or a link. */
   name(walk: JsonWalk): void {
     const { nameFrom, nameTo } = walk
     this.#fill(nameFrom)
@@ -148,7 +145,7 @@ export class Remainder {
     return this.#isOmitted
   }
 
-  /** Begins a name, which reaches at least up to `end`. */
+  /** Reads the received part of an unfinished name, up to `end`. */
   within(walk: JsonWalk, end: number): void {
     if (!walk.isInName || end - walk.nameFrom <= nameBytesMax) return
     if (this.#isOmitted) return this.#omission.more(end)
@@ -172,7 +169,7 @@ export class Remainder {
     }
   }
 
-  /** Reads `piece` from `from` to `to`. Omits strings longer than anything but a picture. */
+  /** Reads `piece` from `from` to `to`. Omits strings that are too long for anything but a picture. */
   write(walk: JsonWalk, piece: Buffer, from: number, to: number): void {
     const end = this.#omission.base + to
     if (this.#isOmitted) return this.#omission.more(end)
@@ -187,7 +184,9 @@ export class Remainder {
     this.#omission.begin(this.#from ?? 0, end, why)
   }
 
-  /** Reads a long text as it arrives. @returns whether it passes: the held part of it is held as a picture */
+  /**
+   * Reads a long text as it arrives. @returns whether it passes; an unfinished picture in it is held back separately
+   */
   #readOn(walk: JsonWalk, piece: Buffer, from: number, to: number): boolean {
     if ((this.#muted ?? this.#full) !== undefined) return false
     const isFirst = !this.#texts.isReading
@@ -234,7 +233,7 @@ export class Remainder {
   /** The pictures found in texts since the last call. */
   takePictures(): readonly TextPicture[] {
     const found = this.#texts.take()
-    // True for almost every piece.
+    // This applies to almost every piece.
     if (found.length === 0) return found
     return found.filter(({ image, mark }) => {
       if (this.#billed.has(mark)) return false
@@ -243,12 +242,12 @@ export class Remainder {
     })
   }
 
-  /** The link was charged as a picture in a text. */
+  /** Whether the link was charged as a picture in a text. */
   isOfText(link: string): boolean {
     return this.#texts.hasLink(link)
   }
 
-  /** Ends it; its closing quote is at `at`. @returns its text, or nothing if it is omitted */
+  /** Ends the string; its closing quote is at `at`. @returns its text; empty if it is omitted */
   end(walk: JsonWalk, at: number): string {
     const from = this.#from ?? 0
     if (this.#isOmitted) this.#omission.more(at + 1)
@@ -289,7 +288,7 @@ export class Remainder {
     return text
   }
 
-  /** A number or a word was read. */
+  /** Reads a number or a word. */
   scalar(walk: JsonWalk, value: string): void {
     this.#texts.scalar(walk, value)
     this.#fill(walk.scalarFrom)
@@ -309,14 +308,14 @@ export class Remainder {
       this.#omission.string(from, to, `${walk.path()} (${Math.round(this.#dense / 1024)} KiB of base64 in pieces)`)
   }
 
-  /** The image of a link was counted: the link is allowed anywhere. */
+  /** Records that the image of a link was counted: the link is then allowed anywhere. */
   count(link: string): void {
     this.#billed.add(link)
     for (const one of this.#sameLinks.get(link) ?? []) one.isCounted = true
     this.#sameLinks.delete(link)
   }
 
-  /** The answer has ended, or too much would be held: a link of no image is omitted. */
+  /** Omits links that lead to no image, because the answer has ended or too much would be held. */
   checkLinks(): void {
     for (let held = this.#heldLink(); held; held = this.#heldLink()) {
       held.isCounted = true
@@ -365,7 +364,7 @@ export class Remainder {
   #judge(walk: JsonWalk, text: string, at: number): string | undefined {
     if (this.#kind === 'declared') return findDrawing(text)
     if (this.#kind === 'link' && leadsNowhere.test(text)) return 'a data: URL'
-    // Every piece is read, because an omitted one may be the beginning of a picture.
+    // Every piece is read, because an omitted one may still begin a picture.
     const isPiece = this.#texts.isPicture(walk, text, at)
     const picture = findPicture(text, this.#kind === 'sentence') ?? findBase64(text)
     return picture ?? (isPiece ? 'a picture in base64, in pieces' : undefined)
@@ -377,8 +376,7 @@ export class Remainder {
   }
 
   /**
-   * Compares the bytes received, up to `end`, with the images, their texts and what belongs to them. The excess is not
-   * delivered.
+   * Compares the number of bytes received, up to `end`, with the images and their texts. The excess is omitted.
    * @throws Unrecognised if `mayRefuse`: nothing of the answer was delivered
    */
   weigh(end: number, mayRefuse: boolean): void {

@@ -32,7 +32,7 @@ export function replayLine(rule: TierRule, line: ChargeItem): Replayed {
     : { index, fault: `is of nothing that its rule charges (${tier})` }
 }
 
-/** The quantity of additional charges under that price name. */
+/** The rule of additional charges with that price name. */
 export function ruleOf(rule: TierRule, name: string) {
   return rule.lines?.find(one => one.name === name || one.first?.name === name)
 }

@@ -17,12 +17,12 @@ import { comeOf, replayLine } from './replay.ts'
 import type { BillingFacet } from './schema.ts'
 import { tierOfSize } from './tier.ts'
 
-/** Stored with every charge, whatever its prices depended on. */
+/** Fields that are stored with every charge, whatever its prices depended on. */
 const keptFields = ['size', 'quality'] as const
 
 /**
- * The cost of a stored charge's images, and of its additional charges, under other prices and tiers: by the stored
- * pixels, facts of the answer and fields of the request.
+ * The cost of a stored charge's images and additional charges under other prices and tiers, from the stored pixels,
+ * facts of the answer and fields of the request.
  */
 export function reprice(charge: Charge, to: RepriceAsk, facet: BillingFacet): Repriced {
   if (to.model.free) return { rule: charge.rule, lines: [] }
@@ -75,7 +75,7 @@ function ruleNow(
   }
 }
 
-/** A family without sizes: the sent size decides nothing. */
+/** The size for a family without sizes, where it decides nothing. */
 function unread({ size: text }: Charge): AskedSize {
   return { text, size: { kind: text === null ? 'none' : 'unread' }, resolution: null, expected: null }
 }
@@ -85,7 +85,7 @@ function valueKept(name: string, charge: Charge, forwarded: boolean): string | n
   const field = keptFields.find(one => one === name)
   if (field) {
     const text = forwarded ? charge[field] : null
-    // If a list has several values, prices would depend on each.
+    // A list may have several values, and prices would depend on each.
     return text !== null && /^[[{]/.test(text) ? undefined : text
   }
   const old = charge.rule as TierRule
@@ -93,12 +93,14 @@ function valueKept(name: string, charge: Charge, forwarded: boolean): string | n
   return names.has(name) ? (old.asked?.[name] ?? null) : undefined
 }
 
-/** The names that decide the price of an image besides its tier. */
+/** The names that the price of an image depends on besides its tier. */
 function namesOfImages({ by = [], times = [] }: Pick<TierRule, 'by' | 'times'>): ReadonlySet<string> {
   return new Set([...by, ...times.flatMap(one => Object.keys(one.if))].filter(name => name !== 'tier'))
 }
 
-/** Additional charges with the request's quantities; undefined if they are now counted in another way. */
+/**
+ * Additional charges with the request's quantities; undefined if their quantities are now determined in another way.
+ */
 function linesNow(rule: Omit<TierRule, 'warnings'>, old: TierRule): readonly ChargeItemRule[] | undefined {
   const [now, before] = [rule.lines ?? [], old.lines ?? []]
   if (now.length === 0 && before.length === 0) return []
@@ -112,7 +114,7 @@ function linesNow(rule: Omit<TierRule, 'warnings'>, old: TierRule): readonly Cha
   })
 }
 
-/** All of a line except its prices and the quantity of one request. */
+/** Everything of a line except its prices and the quantity of one request. */
 function shapeOf(
   { asked: _own, price: _price, at: _at, missing: _missing, first, ...line }: ChargeItemRule,
   { facts }: Pick<TierRule, 'facts'>,
@@ -128,7 +130,7 @@ type RatedNow = Pick<ChargeItem, 'tier' | 'source' | 'price'>
 /** An image at the new prices; undefined if they depend on values that are not stored. */
 function imageNow(rule: TierRule, old: TierRule, line: ChargeItem, facet: BillingFacet): RatedNow | undefined {
   const isCapped = facet.over_return === 'cap' && ['over_return', 'uncounted'].some(flag => line.flags.includes(flag))
-  // If an image is not charged, nothing is charged with it, and there are no items.
+  // Nothing is charged with an uncharged image, so its additional items were not stored.
   if (isCapped !== line.flags.includes('capped') && rule.lines?.some(({ once }) => !once)) return undefined
   if (!isCapped && needsReportedSize(rule, line) && !knowsReportedSize(old, line)) return undefined
   const { label, source, price } = priceImage(rule, comeOf(line))
@@ -142,7 +144,7 @@ function extraLineNow(rule: TierRule, line: ChargeItem): RatedNow | undefined {
   return { tier, source, price }
 }
 
-/** Whether the size in the answer takes precedence over every other known fact. */
+/** Whether the size in the answer takes precedence over all other known facts. */
 function needsReportedSize(rule: TierRule, { width, height }: ChargeItem): boolean {
   if (rule.by && !rule.by.includes('tier')) return false
   for (const source of rule.tierFrom) {
@@ -154,7 +156,7 @@ function needsReportedSize(rule: TierRule, { width, height }: ChargeItem): boole
   return false
 }
 
-/** Whether the reported size is stored, or is known to be absent: it is stored if it decided. */
+/** Whether the reported size is stored, or known to be absent: it is stored if it determined the tier. */
 function knowsReportedSize({ by, tierFrom, tiers }: TierRule, { source, told }: ChargeItem): boolean {
   if (told?.size) return true
   const place = tierFrom.indexOf('told')

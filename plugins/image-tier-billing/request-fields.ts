@@ -9,15 +9,15 @@ import {
 import { pathOfName, readJsonText, valuesAt } from './count-paths.ts'
 import { fail } from './errors.ts'
 
-/** A rule stores at most this much of a client's text; no price has a longer name. */
+/** The maximum length of a client's text in a rule; no price has a longer name. */
 const textMax = 100
 
-/** A request, as pricing reads it. */
+/** A request for pricing. */
 export type Sent = { readonly body: Body; readonly family: Family; readonly operation: string }
 
 /**
- * The value of a field that sets prices. Undefined if the request does not set it, or if it is not forwarded to the
- * upstream and so cannot have decided the result.
+ * The value of a field that prices depend on. Undefined if the request does not set it, or if it is not forwarded to
+ * the upstream and so cannot have decided the result.
  * @throws Failure price_field_repeated
  */
 export function readRequestField({ body, family, operation }: Sent, path: string): string | undefined {
@@ -46,7 +46,7 @@ function isDoubled(body: Body, path: string): boolean {
   }
   if (body.kind !== 'form') return false
   const [first = '', ...rest] = path.split('.')
-  // Text that is JSON: repeated names at any depth, and names with escapes.
+  // Texts that are JSON may have repeated names at any depth, and names with escapes.
   const inner = body.parts.filter(
     part => part.kind === 'text' && part.name === first && readJsonText(part) !== undefined,
   )

@@ -5,23 +5,23 @@ import type { AnswerWords } from './remainder.ts'
 import { EventShell } from './scan-shells.ts'
 import type { FoundImage, Scanned, Scanner } from './scanned.ts'
 
-/** The bytes that wait for the first picture if something was omitted before it. */
+/** The maximum number of bytes that wait for the first picture if something was omitted before it. */
 const waitingBytesMax = 64 * 1024
 
 /**
  * Finds the pictures of an event stream in its vendor's own format as it passes: every event is an answer. Each event
- * is held completely up to the blank line that ends it, before which no event parser can use it, until its pictures are
- * committed. If the budget for complete records is used up, everything passes except a picture's last 4 KiB and all
- * that follows.
+ * is held completely up to the blank line that ends it, because no event parser can use it before, until its pictures
+ * are committed. If the budget for complete records is used up, everything passes except the last 4 KiB of a picture
+ * and everything after.
  */
 export class DescribedEventScanner implements RecordVisitor, Scanner {
   readonly #shell: EventShell<DescribedItems>
   readonly #records = new RecordReader(this)
   readonly #items: DescribedItems
-  /** How many pictures were in earlier records. */
+  /** The number of pictures in earlier records. */
   #before = 0
   #done: FoundImage[] = []
-  /** Something was delivered. */
+  /** Whether something was delivered. */
   #hasGone = false
 
   constructor(description: Description, budget: ByteBudget, words: AnswerWords = {}) {
@@ -42,12 +42,15 @@ export class DescribedEventScanner implements RecordVisitor, Scanner {
     const isWhole = this.#shell.whole.holds(end - from)
     const out = this.#shell.holdback.release(this.#waits ? 0 : isWhole ? from : this.#safe(end))
     if (out.length > 0) this.#hasGone = true
-    // A completely held record charges nothing before it can be delivered.
+    // A completely held record charges nothing until it can be delivered.
     if (!isWhole) this.#done.push(...this.#items.take())
     return { out, done: this.#take() }
   }
 
-  /** Nothing was delivered and something was omitted: an answer without a picture can still be refused. */
+  /**
+   * Whether the stream waits: nothing was delivered and something was omitted, so an answer without a picture can
+   * still be refused.
+   */
   get #waits(): boolean {
     if (this.#hasGone || this.#items.count > 0 || this.omitted === undefined) return false
     return this.#shell.holdback.end <= waitingBytesMax

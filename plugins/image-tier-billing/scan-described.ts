@@ -4,7 +4,10 @@ import type { AnswerWords } from './remainder.ts'
 import { JsonShell } from './scan-shells.ts'
 import type { Scanned, Scanner } from './scanned.ts'
 
-/** Words before the first picture wait for it, so that an answer without one can be refused; longer ones do not. */
+/**
+ * The maximum number of bytes before the first picture that wait for it, so that an answer without a picture can be
+ * refused.
+ */
 const waitingBytesMax = 1024 * 1024
 
 export type DescribedOptions = AnswerWords & {
@@ -13,11 +16,11 @@ export type DescribedOptions = AnswerWords & {
 }
 
 /**
- * Finds the pictures of an answer in its vendor's own format as it passes, byte for byte. Of each picture it holds back
- * the last 4 KiB and all that follows, until its item has ended, it is known whether it is a picture of the answer, and
- * its charge is committed. Links are held whole. A stream may also arrive as a list of such answers. Memory is
- * constant: 4 KiB and the piece that they are in, the item's members after its picture (8 MiB at most), and what
- * precedes the first picture (1 MiB).
+ * Finds the pictures of an answer in its vendor's own format as it passes, byte for byte. For each picture it holds
+ * back the last 4 KiB and everything after, until its item has ended, it is known whether the picture belongs to the
+ * answer, and its charge is committed. Links are held completely. A stream may also arrive as a list of such answers.
+ * Memory is constant: 4 KiB and the piece that contains them, the item's members after its picture (8 MiB at most),
+ * and the bytes before the first picture (1 MiB at most).
  */
 export class DescribedScanner implements Scanner {
   readonly letsGo = true

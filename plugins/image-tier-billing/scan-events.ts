@@ -28,8 +28,8 @@ const previewTypes: ReadonlySet<string> = new Set(['image_generation.partial_ima
 /** Members that may number the image. */
 const indexNames: ReadonlySet<string> = new Set(['index', 'image_index'])
 /**
- * The bytes that wait for the first image if something was omitted before it: an answer without one can still be
- * refused.
+ * The maximum number of bytes that wait for the first image if something was omitted before it, so that an answer
+ * without an image can be refused.
  */
 const waitingBytesMax = 64 * 1024
 const none: readonly FoundImage[] = []
@@ -48,13 +48,13 @@ type Image = {
 
 /**
  * Finds the finished images of an event stream as it passes. A record counts if its `event:` line or the `type` in its
- * data is one of the finished kinds, and it carries a non-empty `b64_json` or `url`; one with the `index` and bytes of
- * an earlier one is a repetition.
+ * data is one of the finished kinds, and it has a non-empty `b64_json` or `url`. A record with the `index` and bytes
+ * of an earlier one is a repetition.
  *
- * Every record is held whole up to the blank line that ends it, before which no parser of events can use it, until its
- * content is known and its images are committed. A record of an unknown kind with something that may be an image
- * becomes a comment. If the budget for whole records is used up, everything passes except the image's last 4 KiB and
- * what follows them, as in a JSON answer: memory stays bounded, and what passed is not an image.
+ * Every record is held completely up to the blank line that ends it, because no event parser can use it before, until
+ * its content is known and its images are committed. A record of an unknown kind with a possible image becomes a
+ * comment. If the budget for complete records is used up, everything passes except the last 4 KiB of the image and
+ * everything after, as in a JSON answer: memory stays bounded, and the delivered part is not an image.
  */
 export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   readonly #shell: EventShell
@@ -65,23 +65,23 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   #done: FoundImage[] = []
   #count = 0
   readonly #seen = new Set<string>()
-  /** Content of a record that does not describe an image but may be one. */
+  /** The path of content that does not describe an image but may be one. */
   #strange: string | undefined
 
   #event = ''
   #type = ''
   #index: string | undefined
   #image: Image | undefined
-  /** The offset of the link before the image itself. */
+  /** The offset of the link that precedes the image itself. */
   #linkFrom: number | undefined
-  /** Bytes have arrived, and a link that is a picture by itself. */
+  /** Whether bytes have arrived, and whether a link has that is a picture by itself. */
   #hasBytes = false
   #inline = false
-  /** The string that is read as an image. */
+  /** The string that is currently read as an image. */
   #open: Image | undefined
-  /** The deciding names at the top of the record's object that have arrived. */
+  /** The deciding names at the top of the record's object so far. */
   #names: string[] = []
-  /** Something was delivered. */
+  /** Whether something was delivered. */
   #hasGone = false
 
   constructor(budget: ByteBudget, words?: AnswerWords) {
@@ -127,7 +127,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     return { out, done }
   }
 
-  /** How far the stream may be delivered. */
+  /** The offset up to which the stream may be delivered. */
   #safe(): number {
     const { end } = this.#holdback
     const from = Math.min(this.#records.from, this.#remainder.textFrom ?? end)
@@ -145,7 +145,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
 
   get #kind(): 'finished' | 'preview' | 'other' | 'unclear' {
     const kinds = new Set([this.#event, this.#type].filter(name => name !== '').map(kindOf))
-    // Parsers differ over which of two names counts.
+    // Parsers differ in which of the two names they use.
     return kinds.size > 1 ? 'unclear' : ([...kinds][0] ?? 'other')
   }
 
@@ -153,7 +153,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const end = this.#shell.data(piece, base)
     if (end === undefined) return
     this.#remainder.within(this.#shell.walk, end)
-    // No event repeats a link.
+    // Events do not repeat links.
     this.#remainder.checkLinks()
     this.#remainder.weigh(end, false)
   }
@@ -180,7 +180,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const image = this.#image
     if (kind === 'unclear') return this.#shell.refuse(`an event '${this.#event}' of type '${this.#type}'`)
     if (image && kind === 'finished') this.#found(image)
-    // A preview is never a link, which would lead to the whole image.
+    // A preview must not be a link, which would lead to the complete image.
     else if (image && (kind === 'other' || image.link))
       return this.#shell.refuse(`an image in an event '${this.#type || this.#event}'`)
     if (kind === 'other') {
@@ -194,7 +194,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     for (const { image } of this.#remainder.takePictures()) this.#done.push({ index: this.#count++, ...image })
   }
 
-  /** One of the images, unless it is a repetition. */
+  /** Counts an image, unless it is a repetition. */
   #found(image: Image): void {
     const again = `${this.#index} ${image.digest.end()}`
     if (this.#index !== undefined && this.#seen.has(again)) return
@@ -221,7 +221,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (walk.depth !== 1) return
     const { name } = walk
     if (name !== 'type' && name !== 'b64_json' && name !== 'url' && name !== 'error' && !indexNames.has(name)) return
-    // Parsers differ over which of two counts.
+    // Parsers differ in which of two equal members they use.
     if (this.#names.includes(name)) return this.#shell.refuse(`an event with two members ${name}`)
     this.#names.push(name)
   }
@@ -252,11 +252,11 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (open.omitted) return this.#omission.more(end)
     open.blocks.write(piece, from, to, end)
     const { inline } = open.blocks.first
-    // A link next to the image leads to it; another picture next to it is another one.
+    // A link next to the image leads to the same image, but inline bytes next to it are a second picture.
     if (open.link ? inline && this.#hasBytes : this.#inline) return this.#leaveOut(open, end, 'a second picture')
     if (open.link && !inline && !open.text.write(piece, from, to))
       return this.#leaveOut(open, end, 'longer than any link')
-    // A link next to the image itself is the same image.
+    // A link and bytes next to each other are the same image; the bytes count.
     if (!this.#image || (this.#image.link && !open.link)) {
       if (this.#image) this.#linkFrom = this.#image.from
       this.#image = open

@@ -25,11 +25,11 @@ type Open = {
   readonly from: number
   readonly link: boolean
   readonly blocks: PictureBlocks
-  /** How many of those after the first are counted. */
+  /** The number of counted pictures after the first. */
   further: number
   readonly text: LinkText
   begun: boolean
-  /** Part of it has arrived, and it is one of the images. */
+  /** Whether part of it has arrived, and it is one of the images. */
   taken: boolean
   omitted: boolean
 }
@@ -43,22 +43,22 @@ export type ImageScannerOptions = AnswerWords & {
 
 /**
  * Finds the images of an answer `{"data":[{"b64_json":…}|{"url":…}, …]}` (`docs/rules.md#image-responses`) as it
- * passes, and holds back of each the last 4 KiB and the closing quote, or the whole link, until its charge is
+ * passes. For each image it holds back the last 4 KiB and the closing quote, or the complete link, until its charge is
  * committed.
  *
  * Only non-empty strings of the members `b64_json` and `url` of objects directly in the top-level `data` count; an
- * element counts once, whatever else it has. Nothing is delivered before the first image has begun. What may be an
- * image elsewhere is omitted (`Omission`), and an answer without another image is not delivered. Memory is constant: 4
- * KiB and the piece that they are in, what precedes the first image, and at most 1 MiB if a JPEG has its size after
+ * element counts once, whatever else it has. Nothing is delivered before the first image has begun. A possible image
+ * elsewhere is omitted (`Omission`), and an answer without another image is not delivered. Memory is constant: 4 KiB
+ * and the piece that contains them, the bytes before the first image, and at most 1 MiB if a JPEG has its size after
  * long profiles.
  *
- * With `asUrl`, `b64_json` is renamed to `url` and its value becomes a `data:` URL with the type of the image's own
- * first bytes (`docs/rules.md#image-responses`). A name changes only if a non-empty string follows, so a null remains
- * `b64_json` (and the `"url": null` next to an image is renamed to it, because otherwise the last of two members would
+ * With `asUrl`, `b64_json` is renamed to `url` and its value becomes a `data:` URL with the type of the image's first
+ * bytes (`docs/rules.md#image-responses`). A name changes only if a non-empty string follows, so a null remains
+ * `b64_json` (and a `"url": null` next to an image is renamed to it, because otherwise the last of two members would
  * hide the first).
  */
 export class ImageScanner implements JsonVisitor, Scanner {
-  /** Texts and links are kept in pieces until they are verified; of an image nothing is kept. */
+  /** Texts and links are stored in pieces until they are verified; nothing of an image is stored. */
   readonly letsGo = true
   readonly #asUrl: boolean
   readonly #shell: JsonShell
@@ -74,20 +74,20 @@ export class ImageScanner implements JsonVisitor, Scanner {
   /** The link of the element and its offset, while the image itself may still arrive. */
   #pending: { readonly from: number; readonly link: string } | undefined
   #counted = false
-  /** The value that takes the name `url` in the element has arrived. */
+  /** Whether the value that gets the name `url` in the element has arrived. */
   #hasUrl = false
-  /** The first image's beginning may be delivered, with all that precedes it. */
+  /** Whether the beginning of the first image may be delivered, with everything before it. */
   #released = false
-  /** The answer contains the list of images, or reports an error. */
+  /** Whether the answer contains the list of images, and whether it reports an error. */
   #listed = false
   #refused = false
-  /** A deciding member of the element has arrived. */
+  /** Whether the members `url` and `b64_json` of the element have arrived. */
   #hasLink = false
   #hasBytes = false
-  /** The element has bytes; its link is a picture by itself. */
+  /** Whether the element has bytes, and whether its link is a picture by itself. */
   #hasPicture = false
   #inline = false
-  /** The depth of a member that is omitted. */
+  /** The depth of the member that is currently omitted. */
   #mutedDepth = 0
 
   constructor({ asUrl = false, endUnknown = false, ...words }: ImageScannerOptions = {}) {
@@ -99,7 +99,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#remainder = new Remainder(this.#omission, words)
   }
 
-  /** How many images were found so far. */
+  /** The number of images found so far. */
   get count(): number {
     return this.#count
   }
@@ -141,7 +141,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
   }
 
   #scanned(safe: number): Scanned {
-    // The tail of an image that continues is held with the piece in which it begins.
+    // The end of an unfinished image is held with the piece in which it begins.
     const within = this.#open?.begun === true ? this.#open.from : undefined
     const out = this.#holdback.release(safe, within)
     if (this.#done.length === 0) return { out, done: none }
@@ -150,14 +150,14 @@ export class ImageScanner implements JsonVisitor, Scanner {
     return { out, done }
   }
 
-  /** How far the answer may be delivered. */
+  /** The offset up to which the answer may be delivered. */
   #safe(): number {
     const safe = Math.min(this.#imagesSafe(), this.#remainder.from ?? Infinity, this.#unfinished ?? Infinity)
     if (this.#count > 0) this.#released = true
     return this.#released ? safe : 0
   }
 
-  /** A name that may be replaced. */
+  /** The offset of an unfinished name that may be replaced. */
   get #unfinished(): number | undefined {
     return this.#remainder.isLeavingOut ? undefined : this.#walk.unfinished
   }
@@ -175,7 +175,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     }
     const open = this.#open
     if (!open || open.omitted) return end
-    // Also next to a counted image: it may be a picture of its own.
+    // This applies even next to a counted image, because it may be another picture.
     if (!open.taken || (open.link && !open.blocks.first.inline)) return open.from - 1
     if (this.#counted) return end
     if (end - tailBytes <= open.from) return open.from
@@ -207,7 +207,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     if (this.#asUrl) this.#owed = walk.nameFrom
   }
 
-  /** Parsers differ over which of two members counts: the second is omitted with its name. */
+  /** Omits the second of two equal members with its name, because parsers differ in which one they use. */
   #mute(walk: JsonWalk, shape: string): void {
     this.#mutedDepth = walk.depth
     this.#omission.beginName(walk.nameFrom, walk.nameTo, shape)
@@ -255,7 +255,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#hasPicture = true
     this.#read(open, piece, from, to)
     if (this.#counted) return
-    // A link came first and is held; the size of the image that follows is known long before its end.
+    // A link before the image is held; the size of the image is known long before its end.
     if (this.#pending && open.blocks.first.settled) this.#measured(open.blocks.first)
   }
 
@@ -264,14 +264,14 @@ export class ImageScanner implements JsonVisitor, Scanner {
     open.taken = true
     this.#read(open, piece, from, to)
     if (open.blocks.first.inline) {
-      // A link next to the image leads to it; another picture next to it is another one.
+      // A link next to the image leads to the same image, but inline bytes next to it are a second picture.
       if (this.#hasPicture) return this.#leaveOut(open, end, 'a second picture')
       this.#inline = true
       this.#name(undefined)
     } else if (!open.text.write(piece, from, to)) this.#leaveOut(open, end, 'longer than any link')
   }
 
-  /** If another picture of the same string begins, the previous one is counted. */
+  /** Reads a piece, and counts a picture when the next one in the same string begins. */
   #read(open: Open, piece: Buffer, from: number, to: number): void {
     if (!open.blocks.write(piece, from, to, this.#omission.base + to)) return
     if (!this.#counted) this.#measured(open.blocks.first)
@@ -329,7 +329,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#makeWay(walk)
   }
 
-  /** A url that is not a string gives up its name to the image in the same element. */
+  /** Renames a url that is not a string, to free the name for the image in the same element. */
   #makeWay(walk: JsonWalk): void {
     this.#name(walk.name === 'url' ? b64Name : undefined)
   }
@@ -346,13 +346,13 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#inline = false
   }
 
-  /** The value is known: the name passes unchanged, or is replaced. */
+  /** Decides the held name, now that the value is known: it passes unchanged, or is replaced. */
   #name(bytes: Buffer | undefined): void {
     if (this.#owed !== undefined && bytes) this.#holdback.replace(this.#walk.nameFrom, this.#walk.nameTo, bytes)
     this.#owed = undefined
   }
 
-  /** The first bytes of an image are about to be delivered: the prefix of its `data:` URL precedes them. */
+  /** Adds the prefix of the `data:` URL before the first bytes of an image are delivered. */
   #begin(open: Open): void {
     if (open.begun) return
     open.begun = true
@@ -367,7 +367,10 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#found({ kind: 'bytes', ...sizeOf(measured) })
   }
 
-  /** Next to bytes a link may not lead to the same picture: it is allowed there, and nowhere else. */
+  /**
+   * Counts the picture of a link. The link is allowed elsewhere only if it was counted: next to bytes it may lead to
+   * another picture.
+   */
   #foundLink(link: string): void {
     this.#found({ kind: 'link', size: null })
     for (const one of linkedImages(link).slice(1)) this.#done.push({ index: this.#count++, ...one })

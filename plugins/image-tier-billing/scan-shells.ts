@@ -8,7 +8,7 @@ import { WholeRecord } from './whole-record.ts'
 /** Markers with which some vendors end a stream. */
 const lastWords = '[DONE]'
 
-/** An answer that is one JSON object: held back as it passes, walked, and cut at its end. */
+/** An answer that is one JSON object: it is held back as it passes, walked, and cut at its end. */
 export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
   readonly holdback = new Holdback()
   readonly omission = new Omission(this.holdback)
@@ -24,7 +24,7 @@ export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
   }
 
   /**
-   * Reads a chunk. @returns whether it is JSON so far: any other answer is held to its end and judged there
+   * Reads a chunk. @returns whether it is JSON so far; any other answer is held until its end and judged then
    * @throws Unreadable if some of it was delivered; Unrecognised
    */
   read(chunk: Buffer, hasGone: boolean): boolean {
@@ -40,7 +40,7 @@ export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
     return false
   }
 
-  /** The text after the answer is not part of it. @throws Unrecognised if the answer has no picture */
+  /** Omits the text after the answer. @throws Unrecognised if the answer has no picture */
   cut(count: number): void {
     const shape = 'data after the JSON object'
     if (count === 0) throw new Unrecognised(shape)
@@ -62,7 +62,8 @@ export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
 }
 
 /**
- * An event stream whose records are JSON objects: each is held completely until it ends, as far as the budget allows.
+ * An event stream whose records are JSON objects. Each record is held completely until it ends, as far as the budget
+ * allows.
  */
 export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
   readonly holdback = new Holdback()
@@ -70,7 +71,7 @@ export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
   readonly whole: WholeRecord
   readonly visitor: Visitor
   walk: JsonWalk
-  /** Why the record is not delivered. */
+  /** The reason why the record is not delivered. */
   flaw: string | undefined
   /** The data, if it is not an object. */
   #text = ''
@@ -81,7 +82,7 @@ export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
     this.walk = new JsonWalk(this.visitor)
   }
 
-  /** Reads a piece of a record's data. @returns where it ends; undefined for a record that is not delivered */
+  /** Reads a piece of a record's data. @returns its end; undefined for a record that is not delivered */
   data(piece: Buffer, base: number): number | undefined {
     if (this.flaw !== undefined) return undefined
     this.omission.base = base
@@ -105,7 +106,7 @@ export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
   }
 
   /**
-   * The record is unknown: none of it is delivered.
+   * Marks the record as unknown: none of it is delivered.
    * @throws Unrecognised if some of it was delivered for lack of memory to hold it
    */
   refuse(shape: string): void {
@@ -124,7 +125,7 @@ export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
     return true
   }
 
-  /** The next record begins. */
+  /** Begins the next record. */
   renew(): void {
     this.whole.renew()
     this.walk = new JsonWalk(this.visitor)

@@ -4,8 +4,8 @@ import { type Scanned, type Scanner, Unrecognised } from './scanned.ts'
 import { ToolResults } from './tool-results.ts'
 
 /**
- * Finds the images that tools created in an answer `{"output":[{"type":…,"result":…}, …]}` as it passes, and holds back
- * of each the last 4 KiB and all that follows until its object has ended and its charge is committed.
+ * Finds the images that tools created in an answer `{"output":[{"type":…,"result":…}, …]}` as it passes. For each
+ * image it holds back the last 4 KiB and everything after, until its object has ended and its charge is committed.
  */
 export class ToolAnswerScanner implements Scanner {
   readonly #shell: JsonShell<ToolResults>
@@ -35,7 +35,7 @@ export class ToolAnswerScanner implements Scanner {
   }
 }
 
-/** In one answer every object is an image of its own, whatever its id. */
+/** The place of an object in an answer, where every object is a separate image, whatever its id. */
 function placeOf({ objects, names }: JsonWalk, depth: number): 'each' | undefined {
   return depth === 3 && names[1] === 'output' && !objects[2] && objects[3] ? 'each' : undefined
 }

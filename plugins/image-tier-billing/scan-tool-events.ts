@@ -3,15 +3,15 @@ import { type FoundImage, type Scanned, type Scanner, Unreadable } from './scann
 import { EventShell } from './scan-shells.ts'
 import { ToolResults } from './tool-results.ts'
 
-/** `response`, `output`, its list, an object of it. */
+/** The depth of an object in the list: `response`, `output`, its list, the object. */
 const listed = 4
 
 /**
  * Finds the images that tools created in an event stream as it passes: in `item`, and in `response.output`, where only
  * images count that no earlier event contained. Every record is held completely up to the blank line that ends it,
- * before which no event parser can use it, until its images are committed. If the budget for complete records is used
- * up, everything passes except an image's last 4 KiB and all that follows. Previews have no `result` and are never
- * billed.
+ * because no event parser can use it before, until its images are committed. If the budget for complete records is
+ * used up, everything passes except the last 4 KiB of an image and everything after. Previews have no `result` and are
+ * never billed.
  */
 export class ToolEventScanner implements RecordVisitor, Scanner {
   readonly #shell: EventShell<ToolResults>
@@ -35,7 +35,7 @@ export class ToolEventScanner implements RecordVisitor, Scanner {
     const { end } = this.#shell.holdback
     const isWhole = this.#shell.whole.holds(end - this.#records.from)
     const out = this.#shell.holdback.release(isWhole ? this.#records.from : this.#safe(end))
-    // A completely held record charges nothing before it can be delivered.
+    // A completely held record charges nothing until it can be delivered.
     if (!isWhole) this.#done.push(...this.#results.take())
     return { out, done: this.#take() }
   }

@@ -1,8 +1,8 @@
 import type { Size } from './tier.ts'
 
-/** The bytes of an image that are held until it is paid: without them a PNG has no end, nor has a JPEG. */
+/** The number of last bytes of an image that are held until it is paid: without them a PNG or JPEG is incomplete. */
 export const tailBytes = 4 * 1024
-/** The longest link, or stretch between a link and its element's end, that is held whole. */
+/** The maximum number of held bytes of a link, or between a link and the end of its element. */
 export const linkBytesMax = 64 * 1024
 /** The maximum bytes after an image in its event or object. */
 export const afterImageBytesMax = 1024 * 1024
@@ -20,7 +20,7 @@ export type FoundImage = {
 
 /**
  * The result of reading a piece. `out` may be passed on only after the charge of every image in `done` is durable;
- * until then it is held whole, and for ever if that fails.
+ * until then it is held completely, and it is never delivered if that fails.
  */
 export type Scanned = { readonly out: Buffer[]; readonly done: readonly FoundImage[] }
 
@@ -30,15 +30,15 @@ export type Scanner = {
   write(chunk: Buffer): Scanned
   /** Ends the answer. @throws Unreadable, Unrecognised */
   end(): Scanned
-  /** A possible image that was omitted so far; undefined if nothing was. */
+  /** A description of the first omitted possible image so far; undefined if nothing was omitted. */
   readonly omitted: string | undefined
   /** Releases shared memory. Idempotent. */
   close?(): void
-  /** The output is neither kept nor read again (`Stage`). */
+  /** Whether the output is neither stored nor read again (`Stage`). */
   readonly letsGo?: boolean
 }
 
-/** The answer is truncated or malformed; nothing more of it may be delivered. */
+/** The answer is truncated or malformed, so nothing more of it may be delivered. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable'
 }
@@ -52,7 +52,7 @@ const shapeCharsMax = 120
 export class Unrecognised extends Error {
   override readonly name = 'Unrecognised'
   readonly shape: string
-  /** It is not an answer and contains no possible image: nothing was bought. */
+  /** Whether it is not an answer and contains no possible image, so that nothing was bought. */
   readonly isNothing: boolean
 
   constructor(shape: string, isNothing = false) {
@@ -63,7 +63,7 @@ export class Unrecognised extends Error {
   }
 }
 
-/** An upstream's own text; characters that would control a terminal are escaped. */
+/** Makes an upstream's text safe: characters that would control a terminal are replaced. */
 export function readable(shape: string): string {
   const clean = shape.replaceAll(/[^\x20-\x7e\xa0-\uffff]/g, '?')
   return clean.length > shapeCharsMax ? `${clean.slice(0, shapeCharsMax)}…` : clean

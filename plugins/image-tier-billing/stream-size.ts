@@ -6,7 +6,7 @@ export type Found = (Size & { readonly bytesMin?: number }) | 'more' | 'none'
 /** Reads a size anywhere in an image, without keeping its bytes. */
 export type SizeReader = {
   readonly found: Found
-  /** The next byte, from the image's first on; none after a result other than `more`. */
+  /** Reads the next byte, from the first byte of the image; not called after a result other than `more`. */
   push(byte: number): void
 }
 
@@ -30,7 +30,7 @@ export class JpegSize implements SizeReader {
       this.#skip--
       return
     }
-    // Bytes outside segments are skipped, as decoders do; then any number of fill bytes.
+    // Bytes outside segments are skipped, as decoders do, and so is any number of fill bytes.
     if (this.#step === 'seek') {
       if (byte === 0xff) this.#step = 'marker'
     } else if (this.#step === 'marker') this.#readMarker(byte)
@@ -46,7 +46,7 @@ export class JpegSize implements SizeReader {
     if (marker === 0xff) return
     this.#step = 'seek'
     if (marker === 0x00 || marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)) return
-    // The scan begins, or the image ends, without a frame.
+    // The scan begins, or the image ends, before a frame.
     if (marker === 0xd9 || marker === 0xda) {
       this.found = 'none'
       return
@@ -128,7 +128,7 @@ export class TiffSize implements SizeReader {
     if (this.#short(2) !== 42 || this.#directory < 8) this.found = 'none'
   }
 
-  /** Tags are sorted, so the width comes before the height. */
+  /** Reads a directory entry. Tags are sorted, so the width precedes the height. */
   #readEntry(): void {
     const tag = this.#short(0)
     const type = this.#short(2)

@@ -5,9 +5,9 @@ import { loneLinksOf, mayBeLoneLinks } from './lone-links.ts'
 import { sizeOf } from './measure.ts'
 import { type FoundImage, tailBytes } from './scanned.ts'
 
-/** Lines of base64 are longer; a shorter stretch between blanks is a word. */
+/** The minimum length of a line of base64; a shorter run between blanks is a word. */
 const stretchMin = 16
-/** The maximum characters of a text that consists only of links; a longer one is judged by these. */
+/** The maximum number of characters of a text that may consist only of links; a longer one is judged by these. */
 const linksCharsMax = 8192
 const beginningChars = 4
 const contextChars = 64
@@ -31,10 +31,10 @@ export type TextPicture = {
   readonly mark: string
 }
 
-/** A stretch of base64, possibly in several lines, that may be a picture. */
+/** A run of base64, possibly in several lines, that may be a picture. */
 type Run = {
   chars: string
-  /** Since the last blank. */
+  /** The number of characters since the last blank. */
   stretch: number
   hasBlank: boolean
   isPadded: boolean
@@ -42,7 +42,7 @@ type Run = {
   readonly scheme: string
 }
 
-/** A run that is a picture, as far as it has arrived. */
+/** A run that is a picture, and may be unfinished. */
 type Open = {
   readonly run: Run
   readonly head: ImageHead
@@ -55,8 +55,9 @@ type Open = {
 }
 
 /**
- * Finds the pictures in a text that arrives in pieces, such as the deltas of a stream, however they are cut. A picture
- * is base64 that begins like one and is longer than any quotation, or a text that consists only of links.
+ * Finds the pictures in a text that arrives in pieces, such as the deltas of a stream, wherever they are cut. A
+ * picture is base64 that begins like one and is longer than any quotation, or each link in a text that consists only
+ * of links.
  */
 export class TextChannel {
   readonly #mayBeLinks: boolean
@@ -65,9 +66,9 @@ export class TextChannel {
   #open: Open | undefined
   /** The preceding characters. */
   #context = ''
-  /** A run may begin at the next character. */
+  /** Whether a run may begin at the next character. */
   #isBorder = true
-  /** The whole text, while it may consist only of links, and its offset. */
+  /** The text so far and its offset, as long as it may consist only of links. */
   #start: { text: string; from: number | undefined } | undefined
   /** Whether the last piece contained part of a picture. */
   hasPicture = false
@@ -117,7 +118,7 @@ export class TextChannel {
     this.endString()
   }
 
-  /** No more of it can be held: the received part of a picture is charged, and its rest passes. */
+  /** Stops holding: the received part of a picture is charged, and its remainder passes. */
   settle(): void {
     const open = this.#open
     if (open && !open.isCharged) {
@@ -231,7 +232,7 @@ export class TextChannel {
     this.#found.push({ image: { kind: 'bytes', ...sizeOf(head.end()) }, mark: digest.end() })
   }
 
-  /** Only the last characters of a picture wait. */
+  /** Drops pieces of a picture that need not wait: only its last characters do. */
   #shorten(): void {
     const open = this.#open
     if (!open) return

@@ -6,8 +6,8 @@ export type Size = { readonly width: number; readonly height: number }
 type TierRow = { readonly tier: string; readonly longEdgeMax: number | null; readonly pixelsMax?: number | null }
 
 /**
- * The tier of a long edge (`docs/rules.md#tiers-and-prices`): the first row that it does not exceed; undefined if it
- * exceeds all.
+ * The tier of a long edge (`docs/rules.md#tiers-and-prices`): the first row whose maximum it does not exceed;
+ * undefined if it exceeds all.
  */
 export function tierOf<Row extends TierRow>(longEdge: number, rows: readonly Row[]): Row | undefined {
   return rows.find(row => row.longEdgeMax === null || longEdge <= row.longEdgeMax)
@@ -20,7 +20,7 @@ export function tierOfSize<Row extends TierRow>(size: Size, rows: readonly Row[]
   return rows.find(({ pixelsMax }) => pixelsMax === null || pixelsMax === undefined || pixels <= pixelsMax)
 }
 
-/** The tier of a label such as `1k`: the row of that name, in any case. */
+/** The tier of a label such as `1k`: the row with that name, ignoring case. */
 export function tierOfLabel<Row extends TierRow>(label: string, rows: readonly Row[]): Row | undefined {
   const wanted = label.toLowerCase()
   return rows.find(row => row.tier.toLowerCase() === wanted)

@@ -17,7 +17,7 @@ type Link = { readonly from: number; to: number | undefined; readonly path: stri
 export class ToolLinks {
   readonly #omission: Omission
   #links: Link[] = []
-  /** By depth: how many links preceded the open container. */
+  /** By depth: the number of links before the open container. */
   readonly #before: number[] = []
   /** The depths of objects whose type indicates an image. */
   readonly #typed = new Set<number>()
@@ -26,7 +26,10 @@ export class ToolLinks {
     this.#omission = omission
   }
 
-  /** A link begins at `from` and has arrived up to `to`. @returns whether it is omitted; the rest follows */
+  /**
+   * Adds a link that begins at `from` and has arrived up to `to`. @returns whether it is omitted; its remainder
+   * follows
+   */
   add(walk: JsonWalk, from: number, to: number, isInItem: boolean): boolean {
     const path = `${walk.path()} (a link)`
     for (let depth = 1; depth <= walk.depth; depth++)
@@ -60,13 +63,16 @@ export class ToolLinks {
     for (const link of this.#links.splice(this.#before[depth] ?? 0)) this.#leaveOut(link, link.to ?? link.from)
   }
 
-  /** Ends the item of the links: they lead elsewhere. */
+  /** Ends the item of the links, which lead to no image. */
   forget(): void {
     this.#links = []
     this.#before.length = 0
   }
 
-  /** How far bytes may be delivered; the last one precedes `end`. Links are omitted if too much would be held. */
+  /**
+   * The offset up to which bytes may be delivered; the last received byte precedes `end`. Links are omitted if too
+   * much would be held.
+   */
   safe(end: number): { readonly safe: number; readonly isOmitted: boolean } {
     const [first] = this.#links
     if (!first) return { safe: end, isOmitted: false }

@@ -7,10 +7,10 @@ import { ToolLinks } from './tool-links.ts'
 import { wordSet } from './word-set.ts'
 
 const resultType = 'image_generation_call'
-/** The bytes of any other string that are examined: a picture is recognised by its first bytes. */
+/** The number of examined bytes of any other string: a picture is recognised by its first bytes. */
 const judgedBytesMax = 256
 
-/** Members with a model's text, its instructions, and previews: they never contain the image of a tool. */
+/** Members with a model's text, its instructions, or previews, which never contain the image of a tool. */
 const writing = wordSet(`
   text delta arguments code logs refusal input name description message title
   instructions encrypted_content signature obfuscation revised_prompt partial_image_b64
@@ -19,11 +19,11 @@ const writing = wordSet(`
 const echoed = wordSet('tools instructions input prompt metadata text tool_choice')
 
 /**
- * Whether the container at `depth` of the walk's path may hold the result of a tool: in an answer that lists each once,
- * in an event of its own, or in the list of all results so far.
+ * Whether the container at `depth` of the walk's path may be the result of a tool: in an answer that lists each result
+ * once, in a separate event, or in the list of all results so far.
  */
 export type PlaceOf = (walk: JsonWalk, depth: number) => 'each' | 'event' | 'list' | undefined
-/** The deepest path: `response`, `output`, its list, an object of it. */
+/** The maximum depth: `response`, `output`, its list, an object in it. */
 const deepest = 4
 
 type Image = {
@@ -34,19 +34,19 @@ type Image = {
 }
 
 /**
- * Finds the images that tools created: a non-empty string `result` of an object of type `image_generation_call`,
- * members in any order. The type is known at the end of the object; until then the end of the string has to be held. In
- * an event, an image with the id and bytes of an earlier one is a repetition; in the list of all results, as many with
- * the same bytes as have arrived.
+ * Finds the images that tools created: a non-empty string `result` of an object of type `image_generation_call`, with
+ * members in any order. The type is known only at the end of the object, so the end of the string is held until then.
+ * In an event, an image with the id and bytes of an earlier one is a repetition; in the list of all results, as many
+ * images with the same bytes as have arrived are repetitions.
  *
- * A picture anywhere else, except in a model's text, is omitted, as is the link of an object of that type. In the
- * `result` of an object of another type it counts as an image.
+ * A picture anywhere else, except in a model's text, is omitted, and so is a link in an object of that type. A picture
+ * in the `result` of an object of another type counts as an image.
  */
 export class ToolResults implements JsonVisitor {
   readonly #placeOf: PlaceOf
   /** Ids and bytes of the images so far. */
   readonly #seen = new Set<string>()
-  /** By their bytes: how many images have arrived, and how many of those the current list repeats. */
+  /** By their bytes: the number of images that have arrived, and of those that the current list repeats. */
   readonly #arrived = new Map<string, number>()
   #listed = new Map<string, number>()
   #count = 0
@@ -54,19 +54,19 @@ export class ToolResults implements JsonVisitor {
   #type = ''
   #id = ''
   #image: Image | undefined
-  /** The string that is read as an image. */
+  /** The string that is currently read as an image. */
   #open: Image | undefined
   readonly #omission: Omission
   readonly #links: ToolLinks
-  /** The result is an object or a list. */
+  /** The path of a result that is an object or a list. */
   #strange: string | undefined
   /** The beginning of a string that is not an image, and its offset, until it is verified. */
   #judged: Buffer[] = []
   #judgedBytes = 0
   #judgedFrom: number | undefined
-  /** The current string is omitted. */
+  /** Whether the current string is omitted. */
   #isOmitted = false
-  /** Why another image is omitted. */
+  /** The reason why a second image is omitted. */
   #again: string | undefined
 
   constructor(placeOf: PlaceOf, omission: Omission) {
@@ -75,7 +75,7 @@ export class ToolResults implements JsonVisitor {
     this.#links = new ToolLinks(omission)
   }
 
-  /** A new text begins. */
+  /** Begins a new text. */
   begin(): void {
     this.#listed = new Map()
     this.#open = undefined
@@ -86,14 +86,17 @@ export class ToolResults implements JsonVisitor {
     this.#forget()
   }
 
-  /** The images since the last call. */
+  /** Returns the images since the last call. */
   take(): readonly FoundImage[] {
     const done = this.#done
     this.#done = []
     return done
   }
 
-  /** How far bytes may be delivered; the last one precedes `end`. @throws Unreadable if too much would be held */
+  /**
+   * The offset up to which bytes may be delivered; the last received byte precedes `end`. @throws Unreadable if too
+   * much would be held
+   */
   safe(end: number): number {
     const links = this.#links.safe(end)
     this.#isOmitted ||= links.isOmitted
@@ -112,7 +115,7 @@ export class ToolResults implements JsonVisitor {
 
   string(walk: JsonWalk, at: number): 'skip' | 'bytes' {
     if (this.#placeOf(walk, walk.depth) && walk.name === 'result') {
-      // Parsers differ over which of two counts: the second is omitted with its name.
+      // Parsers differ in which of two equal members they use, so the second is omitted with its name.
       this.#again = this.#image ? `${walk.path()} twice` : undefined
       if (this.#again !== undefined) this.#omission.beginName(walk.nameFrom, walk.nameTo, this.#again)
       if (this.#again !== undefined) {
@@ -158,7 +161,7 @@ export class ToolResults implements JsonVisitor {
       this.#open = undefined
       return
     }
-    // Types and ids are never longer.
+    // The examined part contains all of a type or an id, which are never longer.
     const text = this.#judgedFrom === undefined || this.#again !== undefined ? undefined : this.#judge(walk, at)
     this.#judgedFrom = undefined
     this.#again = undefined
@@ -189,7 +192,7 @@ export class ToolResults implements JsonVisitor {
     this.#forget()
   }
 
-  /** One of the images, unless it is a repetition. */
+  /** Counts an image, unless it is a repetition. */
   #take(place: 'each' | 'event' | 'list', image: Image): void {
     const digest = image.digest.end()
     const again = `${this.#id} ${digest}`
@@ -204,7 +207,7 @@ export class ToolResults implements JsonVisitor {
     for (const one of image.blocks.measure()) this.#done.push({ index: this.#count++, ...one })
   }
 
-  /** @returns the examined part of the string, up to `to`; a picture is omitted */
+  /** Examines the beginning of the string, up to `to`, and omits a picture. @returns the examined part */
   #judge(walk: JsonWalk, to: number): string {
     const from = this.#judgedFrom ?? 0
     const text = unescapeText(Buffer.concat(this.#judged))

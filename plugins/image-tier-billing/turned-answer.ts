@@ -17,7 +17,7 @@ import { holdsNothing } from './foreign-answer.ts'
 import { loneLinksOf } from './lone-links.ts'
 import { Unreadable, Unrecognised } from './scanned.ts'
 
-/** An event reports that there is no image. */
+/** The answer reports that there is no image. */
 export class ImageRefused extends Error {
   override readonly name = 'ImageRefused'
 }
@@ -29,14 +29,14 @@ const faults: ReadingFaults = {
   refused,
 }
 
-/** A message that consists of a link leads to an image. */
+/** The error for a message without an image. A message that consists of a link may lead to an image. */
 function refused(message: string): ImageRefused | Unrecognised {
   return loneLinksOf(message).length > 0
     ? new Unrecognised('a message that is nothing but a link')
     : new ImageRefused(message)
 }
 
-/** Facts about all images of an answer, in one body or in each event. */
+/** Members with facts about all images of an answer, in one body or in each event. */
 const texts = ['background', 'output_format', 'quality', 'size'].map(normalPath)
 const counts = ['total_tokens', 'input_tokens', 'output_tokens']
 const details = ['input_tokens_details', 'output_tokens_details']
@@ -78,7 +78,7 @@ const reading: AnswerReading = {
 }
 
 type Turning = {
-  /** The kind that arrived; the other one is written. */
+  /** Whether a stream arrived; the other kind is written. */
   readonly isStream: boolean
   /** Name of the events that contain an image. */
   readonly event: string
@@ -93,8 +93,8 @@ type Turning = {
 }
 
 /**
- * Converts an answer of the other kind to the requested one: a JSON answer to events as it passes, or events to one
- * JSON answer, holding one event at a time. Previews are left out of the latter.
+ * Converts an answer to the requested kind: a JSON answer to events as it passes, or events to one JSON answer,
+ * holding one event at a time. Previews are omitted from the latter.
  */
 export class TurnedAnswer implements Stage {
   readonly letsGo = true
@@ -106,7 +106,7 @@ export class TurnedAnswer implements Stage {
   readonly #claim: ByteClaim
   readonly #onFault: (cause: unknown) => unknown
   readonly #onOmitted: (shape: string) => void
-  /** Only blanks have arrived. */
+  /** Whether only blanks have arrived. */
   #isEmpty = true
 
   constructor({ isStream, event, created, budget, onFault, onOmitted }: Turning) {
@@ -196,7 +196,7 @@ export class TurnedAnswer implements Stage {
   }
 }
 
-/** The counts of tokens, by names with dots. */
+/** Token counts by name, with dots between nested names. */
 function usageOf(values: AnswerValues): { readonly [name: string]: number } | undefined {
   const counted = usageNames.flatMap(name => {
     const count = Number(values.last(normalPath(`usage.${name}`)))

@@ -9,7 +9,7 @@ import {
 import { isAbsent } from './read-count.ts'
 import type { BillingFacet, Shape } from './schema.ts'
 
-/** A charge stores at most this much of a client's text. */
+/** The maximum length of a client's text in a charge. */
 const textMax = 100
 
 /** The place of the images in an operation's answers. */
@@ -18,7 +18,7 @@ export function shapeOf(operation: string, facet: BillingFacet): Shape {
   return typeof shape === 'string' ? shape : 'described'
 }
 
-/** Images may be returned. Background results do not pass here, and could not be charged. */
+/** Whether images may be returned. Background results do not pass through here, and could not be charged. */
 export function chargesImages(operation: string, body: Body, facet: BillingFacet): boolean {
   const shape = shapeOf(operation, facet)
   if (shape !== 'output') return shape !== 'none'
@@ -26,7 +26,7 @@ export function chargesImages(operation: string, body: Body, facet: BillingFacet
   return imageToolOf(body) !== undefined && background === false
 }
 
-/** The size as the family reads it; a family without sizes forwards the sent one, which decides nothing. */
+/** The requested size as the family reads it. A family without sizes forwards it as sent, and it decides nothing. */
 export function readRequestedSize(slots: Slots, body: Body): AskedSize {
   const requested = slots.get(askedSizeSlot)
   if (requested) return requested
@@ -35,8 +35,8 @@ export function readRequestedSize(slots: Slots, body: Body): AskedSize {
 }
 
 /**
- * A field as the client sent it, null if absent; other values than text as JSON. Truncated, because charges are stored
- * for ever.
+ * A field as the client sent it, null if absent; values other than text as JSON. Truncated, because charges are stored
+ * forever.
  */
 export function textOf(body: Body, name: string): string | null {
   const value = readField(body, name) ?? null

@@ -1,9 +1,9 @@
 import { type ByteBudget, ByteClaim } from '../../src/wire/index.ts'
 
-/** The memory for complete records of all streams of a process; beyond it only the end of an image is held. */
+/** The maximum memory for complete records of all streams of a process; beyond it only the end of an image is held. */
 export const wholeEventsBytesMax = 64 * 1024 * 1024
 
-/** The record that a stream holds, whole while the budget has memory for it. */
+/** The record that a stream holds, completely as long as the budget has memory for it. */
 export class WholeRecord {
   readonly #claim: ByteClaim
   /** Whether nothing of the record was delivered. */
@@ -13,7 +13,7 @@ export class WholeRecord {
     this.#claim = new ByteClaim(budget)
   }
 
-  /** Whether a record of this size may be held whole. Once it may not, neither may its rest. */
+  /** Whether a record of this size may be held completely. If not, its remainder may not either. */
   holds(bytes: number): boolean {
     if (!this.isBorne) return false
     this.isBorne = this.#claim.hold(bytes)

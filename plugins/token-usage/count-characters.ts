@@ -3,11 +3,11 @@ import { type Body, readField } from '../../src/plugin-api/index.ts'
 const backslash = 0x5c
 const quote = 0x22
 const letterU = 0x75
-/** Longer texts are counted without parsing, which would take longer. */
+/** The maximum length of a text that is parsed; longer ones are counted without parsing, which is faster. */
 const parsedBytesMax = 65_536
 const counted = new WeakMap<Body, { readonly field: string; readonly count: number | null }>()
 
-/** The characters (code points, so an emoji is one) of a text field; null without such a text. */
+/** The number of characters (code points, so an emoji is one) of a text field; null without such a text. */
 export function countCharacters(body: Body, field: string | undefined): number | null {
   if (field === undefined) return null
   const written = body.kind === 'json' ? body.json.raw(field) : undefined
@@ -26,7 +26,10 @@ function countParsed(text: unknown): number | null {
   return count
 }
 
-/** The characters of a JSON string with its quotes: bytes that begin one, and escapes, two of which may form one. */
+/**
+ * The number of characters of a JSON string with its quotes: it counts bytes that begin a character, and escapes, two
+ * of which may be one character.
+ */
 export function countWritten(bytes: Buffer): number {
   const end = bytes.length - 1
   let count = 0
@@ -43,12 +46,12 @@ export function countWritten(bytes: Buffer): number {
   return count
 }
 
-/** A surrogate pair of escapes is one character. */
+/** Whether two escapes are a surrogate pair, which is one character. */
 function isPair(bytes: Buffer, at: number): boolean {
   return isSurrogate(bytes, at, 0x38, 0x62) && isSurrogate(bytes, at + 6, 0x63, 0x66)
 }
 
-/** `\\uDxyz` where x is in one of two ranges of hexadecimal digits: 8 to b, or c to f. */
+/** Whether there is an escape `\\uDxyz` with x in a range of hexadecimal digits: 8 to b, or c to f. */
 function isSurrogate(bytes: Buffer, at: number, first: number, last: number): boolean {
   if (bytes[at] !== backslash || bytes[at + 1] !== letterU || ((bytes[at + 2] as number) | 0x20) !== 0x64) return false
   const digit = bytes[at + 3] as number

@@ -16,19 +16,19 @@ const limitPaths: readonly string[] = [
 ]
 /** A number as text. */
 const numeral = /^\s*\d{1,15}(?:\.\d{0,15})?\s*$/
-/** Speech at 128 kbit/s; more compressed audio is settled at its real length. */
+/** The bytes of a second of speech at 128 kbit/s; more compressed audio is settled at its real length. */
 const bytesPerSecond = 16_000
-/** Documents of one search unit, as rerank upstreams count them. */
+/** The number of documents of one search unit, as rerank upstreams count them. */
 const documentsPerUnit = 100
 
-/** Tokens of the client's input: by the length of its text, plus a number for each file. */
+/** The estimated tokens of the client's input: by the length of its text, plus a fixed number for each file. */
 export function estimateInput(body: Body, facet: UsageFacet): number {
   if (body.kind !== 'json') return estimateOther(body, facet)
   const { textBytes, files } = measureText(body.json.bytes)
   return Math.ceil(textBytes / facet.estimate.bytes_per_token) + files * facet.estimate.file_tokens
 }
 
-/** The estimated use of a request before its answer; the hold covers it. */
+/** The estimated usage of a request before its answer; the hold covers it. */
 export function estimateRequest(body: Body, facet: UsageFacet, traits?: OperationTraits): readonly Use[] {
   const uses: { readonly unit: string; readonly quantity: number }[] = [
     { unit: 'input', quantity: estimateInput(body, facet) },
@@ -46,9 +46,9 @@ export function estimateRequest(body: Body, facet: UsageFacet, traits?: Operatio
 }
 
 /**
- * The longest answer that the request allows, in tokens, for each choice; `otherwise` if it sets no limit. The largest
- * of several limits applies, because it is not known which one the upstream uses. A limit of another API format, or as
- * text, may not bind the upstream: it can raise the result and never lowers it.
+ * The longest answer that the request allows, in tokens, times the number of choices; `otherwise` if it sets no limit.
+ * The largest of several limits applies, because it is unknown which one the upstream uses. A limit of another API
+ * format, or as text, may not bind the upstream: it can raise the result and never lowers it.
  */
 export function estimateOutput(body: Body, otherwise: number, traits?: OperationTraits): number {
   const own = traits?.answerLimits ?? limitPaths
@@ -67,9 +67,9 @@ export function estimateOutput(body: Body, otherwise: number, traits?: Operation
 
 /** The largest limits of a request; 0 if it sets none. */
 class Limits {
-  /** From the fields of its own API format, as numbers. */
+  /** The largest limit in fields of its own API format, as numbers. */
   binding = 0
-  /** From the fields of any API format, including texts. */
+  /** The largest limit in fields of any API format, including texts. */
   declared = 0
   readonly #own: readonly string[]
 
@@ -92,12 +92,15 @@ function readNumber(body: Body, path: string): Json | undefined {
   return isObject(object) ? object[path.slice(dot + 1)] : undefined
 }
 
-/** Upstreams may read a number from text. */
+/** Converts a text with a number, because upstreams may accept it. */
 function numberIn(value: Json | undefined): Json | undefined {
   return typeof value === 'string' && numeral.test(value) ? Number(value) : value
 }
 
-/** A form counts as text, and its files as files; an unread body counts as one file. */
+/**
+ * The estimated tokens of other bodies: a form counts as text, and its files as files; an unread body counts as one
+ * file.
+ */
 function estimateOther(body: Exclude<Body, { kind: 'json' }>, { estimate }: UsageFacet): number {
   if (body.kind === 'none') return 0
   if (body.kind === 'stream' || body.kind === 'composed') return estimate.file_tokens
@@ -107,7 +110,7 @@ function estimateOther(body: Exclude<Body, { kind: 'json' }>, { estimate }: Usag
   return Math.ceil(tokens)
 }
 
-/** A whole number above 0, and 0 for anything else; numbers larger than any answer are capped at a million. */
+/** A whole number above 0, or 0 for anything else; capped at a million, which is more than any answer. */
 function positive(value: Json | undefined): number {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 1) return 0
   return Math.min(Math.floor(value), 1_000_000)

@@ -4,8 +4,9 @@ const reasonsMax = 16
 const reasonCharsMax = 64
 
 /**
- * Why an answer ended, in the upstream's own words, one for each choice: `finish_reason` of a choice, `finishReason` of
- * a candidate, `stop_reason` of a message or of its last event, `status` of a response. Empty if there is none.
+ * The reasons why an answer ended, in the upstream's own words, one for each choice: `finish_reason` of a choice,
+ * `finishReason` of a candidate, `stop_reason` of a message or of its last event, `status` of a response. Empty if
+ * there is none.
  */
 export function finishReasonsOf(answer: { readonly [name: string]: Json }): readonly string[] {
   const { choices, candidates, delta, response } = answer

@@ -9,7 +9,7 @@ import { fail } from './errors.ts'
 
 export const unavailableMs = 5_000
 
-/** Opens a charge and reserves its highest amount. @throws Failure storage_unavailable, insufficient_quota */
+/** Opens a charge and reserves its maximum amount. @throws Failure storage_unavailable, insufficient_quota */
 export async function holdMost(ledger: Ledger, facts: ChargeFacts, most: Micros): Promise<void> {
   const held = await ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {
     throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })

@@ -10,7 +10,7 @@ import { conditionDiagnostics, unknownUnit } from './inspect-conditions.ts'
 import type { UsageFacet } from './schema.ts'
 import { isFree, priceNames } from './usage-rule.ts'
 
-/** Checks beyond the schema: every model of the family has a price for its use. */
+/** Checks beyond the schema: every model of the family has a price for its usage. */
 export function inspect(
   facet: UsageFacet,
   family: Family,
@@ -27,7 +27,7 @@ export function inspect(
   ]
 }
 
-/** Images of tools are charged by the other plugin, or not at all. */
+/** Reports images of tools that neither plugin charges. */
 function toolDiagnostics(facet: UsageFacet, family: Family): Diagnostic[] {
   if (facet.image_tools !== 'bill' || family.facets.has('image-tier-billing')) return []
   const message = `family ${family.name} bills images of tools, but has no tiers for them`
@@ -63,7 +63,7 @@ function* modelDiagnostics(facet: UsageFacet, family: Family, model: Model): Ite
     if (!priceNames.includes(unit)) yield { ...finding, ...unknownUnit(unit, []), path: ['prices', unit] }
 }
 
-/** A price by time alone, although responses need not report the length of a recording. */
+/** Reports models priced only by time, although responses need not report the length of a recording. */
 function unreportedSeconds({ forward }: Family, model: Model, operations: OperationsByName): Diagnostic[] {
   const priced = priceNames.filter(unit => model.prices.has(unit))
   if (model.free || priced.length === 0 || !priced.every(unit => timeUnits.has(unit))) return []
@@ -83,8 +83,8 @@ function hasParentPrice(unit: string, priced: readonly string[]): boolean {
 }
 
 /**
- * Chargeable use that is free: tokens of one side of a model priced by the other, or all of them. A price of `"0"`
- * marks intentionally free use. Existing gateways continue: a start does not refuse these.
+ * Reports chargeable usage that is free: tokens of one side of a model priced by the other, or all of them. A price of
+ * `"0"` marks intentionally free usage. Existing gateways must continue, so a start does not refuse these.
  */
 function* givenAway(
   facet: UsageFacet,
@@ -98,7 +98,7 @@ function* givenAway(
     const traits = operations.get(operation)
     return traits?.answersTokens && !isFree({ operation, traits }, facet)
   })
-  // A family with images has prices by tier, unless it also answers in words.
+  // A family with images has prices by tier, unless it also answers with text.
   if (answering.length === 0 && family.facets.has('image-tier-billing')) return
   const onlyTokens = answering.some(operation => operations.get(operation)?.answersTokens === 'only')
   const [input, output] = [prices.has('input'), prices.has('output')]

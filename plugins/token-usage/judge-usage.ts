@@ -4,7 +4,7 @@ import type { UsageFacet } from './schema.ts'
 /** The plausible part of a report, and the units with implausible counts. */
 export type Judged = { readonly usage: Usage | null; readonly implausible: readonly string[] }
 
-/** The sizes of the transfer. `sentBytes`: if the client sent more than the body. */
+/** The sizes of the transfer. `sentBytes`: the bytes from the client, if they are more than the body. */
 export type Sizes = {
   readonly body: Body
   readonly answerBytes: number
@@ -13,10 +13,10 @@ export type Sizes = {
 }
 
 /**
- * Compares a report with the transferred bytes. A token is at least a byte of text, and so is a second of audio, a
- * searched document, or a tool call; for parts that no client sees (reasoning, stored conversations, results of the
- * upstream's own tools) `unseen_tokens_max` is added, for each choice. More cannot have been used, and the kinds of a
- * count do not exceed the count.
+ * Checks a report against the transferred bytes. A token is at least a byte of text, and so is a second of audio, a
+ * searched document, or a tool call. For parts that no client sees (reasoning, stored conversations, results of the
+ * upstream's own tools) `unseen_tokens_max` is added for each choice. Higher counts are implausible, and so are kinds
+ * of a count that exceed the count.
  */
 export function judgeUsage(reported: Usage | null, { body, answerBytes, facet, sentBytes }: Sizes): Judged {
   const usage = withoutPretence(reported)
@@ -59,9 +59,9 @@ type Bounds = {
 function mostOf(unit: UnitName, { sent, answerBytes, unseen, body }: Bounds): number {
   if (unit === 'input') return sent + unseen
   if (unit === 'output') return answerBytes + unseen * choicesOf(body)
-  // Tokens are stored for as long as the client has requested.
+  // There is no bound: tokens are stored for the time that the client requested.
   if (unit === 'cache_storage') return Number.POSITIVE_INFINITY
-  // Bounded by the count that includes it.
+  // A kind is bounded by the count that includes it.
   return units.get(unit)?.parent === undefined ? sent : Number.POSITIVE_INFINITY
 }
 
@@ -74,7 +74,7 @@ export function withoutPretence(reported: Usage | null): Usage | null {
   return output || second || searched ? reported : null
 }
 
-/** Bytes of the client's input; no bound if they were not counted. */
+/** The bytes of the client's input; infinite if they were not counted. */
 function bytesOf(body: Body): number {
   if (body.kind === 'none') return 0
   if (body.kind === 'json') return body.json.bytes.length
@@ -82,7 +82,7 @@ function bytesOf(body: Body): number {
   return body.parts.reduce((sum, part) => sum + (part.kind === 'file' ? part.bytes : Buffer.byteLength(part.value)), 0)
 }
 
-/** Parallel answers, each of which may include reasoning. */
+/** The number of parallel answers, each of which may include reasoning. */
 function choicesOf(body: Body): number {
   const config = readField(body, 'generationConfig')
   const count = readField(body, 'n') ?? (isObject(config) ? config['candidateCount'] : undefined)

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Shorter runs without a space are words, names and links. */
+/** The minimum length of base64; shorter runs without a space are words, names and links. */
 const runBytesMin = 2048
 
 /** By byte: whether it belongs to the base64 alphabets. */
@@ -17,18 +17,18 @@ for (let pair = 0; pair < areEncoded.length; pair++)
 export type TextMeasure = { readonly textBytes: number; readonly files: number }
 
 /**
- * The bytes that are read at once; longer bodies are read in slices of this size, each in its own turn of the event
- * loop.
+ * The number of bytes that are read at once; longer bodies are read in parts of this size, each in a separate turn of
+ * the event loop.
  */
 const turnBytes = 1024 * 1024
-/** Measuring a shorter body is faster than a look-up. */
+/** The minimum size of a body whose result is cached; measuring a shorter one is faster than a look-up. */
 const keptBytesMin = 16 * 1024
-/** Results for long bodies: several callers measure the same one. */
+/** Cached results for long bodies, which several callers measure. */
 const measured = new WeakMap<Buffer, TextMeasure>()
 
 /**
- * Distinguishes text from files in base64: long runs of its alphabet without a space or punctuation. Checks backwards
- * from the earliest possible end of a run, so that little of the text is read.
+ * Distinguishes text from files in base64, which are long runs of its alphabet without a space or punctuation. Checks
+ * backwards from the earliest possible end of a run, so that little of the text is read.
  */
 export function measureText(bytes: Buffer): TextMeasure {
   const known = measured.get(bytes)
@@ -53,9 +53,9 @@ class Measuring {
   readonly #bytes: Buffer
   /** Two bytes at a time, aligned in memory; created for the first run. */
   #pairs: Uint16Array | undefined
-  /** The beginning of the run that is searched or read. */
+  /** The beginning of the current run. */
   #begin = 0
-  /** The position up to which a sufficiently long run was read; 0 if there is none. */
+  /** The position up to which a sufficiently long run has been read; 0 if there is none. */
   #end = 0
   #encoded = 0
   #files = 0
@@ -113,7 +113,7 @@ class Measuring {
     return end
   }
 
-  /** Finds the next sufficiently long run. @returns false if none reaches to before `to` */
+  /** Finds the next sufficiently long run. @returns false if there is none before `to` */
   #find(to: number): boolean {
     const bytes = this.#bytes
     let begin = this.#begin

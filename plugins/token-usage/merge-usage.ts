@@ -3,8 +3,8 @@ import { treeOf, type UnitName, units, type Usage } from '../../src/plugin-api/i
 const outputTree: ReadonlySet<string> = new Set(treeOf('output'))
 
 /**
- * A later report replaces the earlier one, count by count. Input never decreases during an answer: a later report may
- * omit cached tokens or tool use.
+ * Merges two reports: a later report replaces the earlier one, count by count. Input never decreases during an answer,
+ * because a later report may omit cached tokens or tool use.
  */
 export function mergeUsage(before: Usage | null, after: Usage | null): Usage | null {
   if (!before || !after) return after ?? before

@@ -2,7 +2,7 @@ import type { Model } from '../../src/plugin-api/index.ts'
 import { policyOf } from './usage-rule.ts'
 import type { UsageFacet } from './schema.ts'
 
-/** Whether a charge needs a review. An omission by the client is not a fault of the upstream's report. */
+/** Whether a charge needs a review. Something that the client omitted is not a fault of the upstream's report. */
 export function needsPerson(
   facet: UsageFacet,
   model: Model,

@@ -1,7 +1,7 @@
 import type { Passed, Usage } from '../../src/plugin-api/index.ts'
 import type { Reading } from './reading.ts'
 
-/** An answer that never reports its use: a transcript as text, or audio. Its bytes are counted as they pass. */
+/** An answer that never reports its usage: a transcript as text, or audio. Its bytes are counted as they pass. */
 export class PlainReading implements Reading {
   readonly fault = undefined
   readonly model = undefined
@@ -35,7 +35,7 @@ export class PlainReading implements Reading {
     return this.#isText ? this.byLength() : 0
   }
 
-  /** Anything but text counts as a file, whatever its length. */
+  /** The tokens by length; anything but text counts as a file of any length. */
   byLength(): number {
     if (this.#isText) return Math.ceil(this.bytes / this.#bytesPerToken)
     return this.bytes === 0 ? 0 : this.#fileTokens

@@ -63,29 +63,32 @@ import { isFree, policyOf, usageRule } from './usage-rule.ts'
 import { answeredBy, dearestOf, type Payable, payablesOf } from './who-answered.ts'
 import { WithheldReading } from './withheld-reading.ts'
 
-/** The last event of a stream reports its use, and repeats its images. */
+/**
+ * The maximum data bytes of an event that repeats images: the last event of a stream reports the usage, and repeats
+ * its images.
+ */
 const longEventBytesMax = 16 * 1024 * 1024
 
 /** The state of an admitted request. */
 type Counting = {
-  /** The possible rules: several if the body names several models, one of which answers. */
+  /** The possible models and rules: several if the body names several models, one of which answers. */
   readonly payables: readonly Payable[]
-  /** The rule of the hold; the answer of an unknown model is charged by it. */
+  /** The most expensive model, whose rule the hold uses; it also charges the answer of an unknown model. */
   readonly dearest: Payable
-  /** The facet of the model that was tried last, like the target, which has its upstream. */
+  /** The facet of the model that was tried last; `target` has its upstream. */
   facet: UsageFacet
   target: Target
-  /** The body that was sent to it: guards may have replaced some of its text. */
+  /** The body that was sent to the upstream: guards may have replaced some of its text. */
   sent?: Body
   held: boolean
-  /** The images of the request are charged in addition, under the request's own id. */
+  /** Whether the images of the request are charged in addition, under the request's own id. */
   readonly hasImages: boolean
-  /** Id of the charge for the use of the request. */
+  /** The id of the charge for the usage of the request. */
   readonly chargeId: string
-  /** The gateway requested the usage, not the client. */
+  /** Whether the gateway requested the usage, not the client. */
   removesUsage: boolean
   reading: Reading | undefined
-  /** The work continues after the response; undefined if the response ends it. */
+  /** The work that continues after the response; undefined if the response ends it. */
   readonly deferred: DeferredWork | undefined
 }
 
@@ -98,14 +101,14 @@ type Tools = {
   readonly carried: LRUCache<string, number>
 }
 
-/** Keys with a stored remainder; a dropped one loses at most half a micro-unit. */
+/** The maximum number of keys with a stored remainder; a dropped one loses at most half a micro-unit. */
 const carriedMax = 100_000
-/** Limited by size: with `max`, lru-cache allocates all of its slots at once, which is a tenth of a start. */
+/** Limited by size, because with `max` lru-cache allocates all of its slots at once, which takes a tenth of a start. */
 const newCarried = () => new LRUCache<string, number>({ maxSize: carriedMax, sizeCalculation: () => 1 })
 
 const countingSlot = defineSlot<Counting>('token-usage')
 
-/** Reads the use in an answer as it passes, and charges it afterwards (`docs/billing.md`). */
+/** Reads the usage in an answer as it passes, and charges it afterwards (`docs/billing.md`). */
 export const tokenUsage = definePlugin({
   name: 'token-usage',
   charges: true,
@@ -153,7 +156,7 @@ export const tokenUsage = definePlugin({
         if (isPaid && !ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
         if (isPaid && checkDeferred(context, target, paysImages(context, target)))
           context.slots.put(detachedJobSlot, true)
-        // A connection itself uses nothing: its turns do.
+        // A connection itself has no usage; its turns do.
         if (!isFree(context.route, facet) && context.part?.kind !== 'session')
           context.slots.put(
             tokenUseSlot,
@@ -177,7 +180,7 @@ export const tokenUsage = definePlugin({
         const deferred: DeferredWork | undefined = traits && { traits, course: 'requested' }
         const counting: Counting = { payables, dearest, facet, target, hasImages, chargeId, deferred, ...fresh }
         context.slots.put(countingSlot, counting)
-        // The charge of deferred work exists before the work does: a job ends it.
+        // The charge of deferred work must exist before the work does, because a job ends it.
         const isHeld = deferred || isBounded(context.slots.need(callerSlot), context.slots.get(attributionSlot))
         if (!rule || !isHeld) return undefined
         return hold(tools, context, counting, rule)
@@ -205,7 +208,7 @@ export const tokenUsage = definePlugin({
           removesUsage,
           ...(route.traits?.usageBehind !== undefined && { usageBehind: route.traits.usageBehind }),
           wantsModel: counting.payables.length > 1 && counting.target.further !== undefined,
-          // Such an event repeats the request, however long, before its usage.
+          // Such an event repeats the request, of any length, before its usage.
           ...((counting.hasImages || route.traits?.longLastEvent) && { bytesMax: longEventBytesMax }),
         })
         const stage = mayRefuse(counting, reading)
@@ -213,7 +216,7 @@ export const tokenUsage = definePlugin({
           : reading
         counting.reading = stage
         const { deferred: work, target } = counting
-        // Finds out whether the upstream has accepted work that continues after the response.
+        // Detects whether the upstream has accepted work that continues after the response.
         const taken = work ? [createTakenStage(workTools, { context, target, work }, reply)] : []
         const headers = removesUsage ? withoutLength(reply.headers) : reply.headers
         return { ...reply, headers, stages: [...reply.stages, ...taken, stage] }
@@ -266,12 +269,15 @@ function inputOfTurn({ part }: RequestContext): number {
   return part?.kind === 'turn' ? part.inputTokens : 0
 }
 
-/** Whether the rest is read for the charge if the client disconnects now: only the usage may be missing. */
+/**
+ * Whether the rest is read for the charge if the client disconnects now. With `free`, it is read if only the usage is
+ * missing.
+ */
 function readsOn({ facet, reading }: Counting): boolean {
   return facet.on_caller_gone === 'bill' || reading?.reportsUsageNext === true
 }
 
-/** Records the use and charges for it; waits only for the end of a hold that costs nothing. */
+/** Records the usage and charges for it. Waits only for the end of a hold that costs nothing. */
 function settle(
   tools: Tools,
   context: RequestContext,
@@ -313,7 +319,7 @@ function settle(
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateRequest({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
   const first = rate(answered)
-  // A charge that needs a review is the one opened for the hold, at its highest price.
+  // A charge that needs a review keeps the model of its hold, at its highest price.
   const isLeft = held && (unread !== undefined || needsPerson(facet, answered.model, { implausible, ...first }))
   const { model, rule } = isLeft ? counting.dearest : answered
   const rated = isLeft ? rate(counting.dearest) : first
@@ -336,12 +342,12 @@ function settle(
   if (!held) return undefined
   return ledger.void(chargeId, rated.reason).then(
     () => undefined,
-    // Nothing is lost: the ledger ends it as soon as it can be written.
+    // Nothing is lost: the ledger ends the hold as soon as it can write.
     (cause: unknown) => log.error({ charge: chargeId, err: cause }, 'a hold could not be released yet'),
   )
 }
 
-/** The charge of continuing work is ended by its job; without one, by a review. */
+/** Leaves continuing work: its job ends the charge; without a job, the charge needs a review. */
 function leaveDeferred({ ledger, log }: Tools, { chargeId, deferred }: Counting): Promise<void> | undefined {
   if (deferred?.course === 'taken') return undefined
   return ledger.review(chargeId, 'background_not_recorded', { hold: 'kept' }).then(
@@ -350,7 +356,7 @@ function leaveDeferred({ ledger, log }: Tools, { chargeId, deferred }: Counting)
   )
 }
 
-/** The shape of an answer that was withheld for it. If images are charged, their charge waits. */
+/** The shape of an answer that was withheld because of it. If images are charged, their charge needs the review. */
 function unreadShape(context: RequestContext, outcome: Outcome, { hasImages }: Counting): string | undefined {
   const isRefused = outcome.kind !== 'answered' && outcome.reach !== 'untouched' && !hasImages
   return isRefused ? context.notes.unrecognised?.shape : undefined
@@ -371,18 +377,21 @@ function lengthsOf(
   implausible: readonly string[],
 ): { readonly uncounted: number; readonly byLength: number } {
   const byLength = reading?.byLength() ?? 0
-  // By its length an image would be text of many thousand tokens.
+  // By length, an image would count as many thousand text tokens.
   if (hasImages) return { uncounted: 0, byLength: Math.min(byLength, facet.estimate.output_tokens) }
   return { uncounted: implausible.includes('output') ? byLength : (reading?.uncounted() ?? 0), byLength }
 }
 
-/** When the request began, from its id: a stored charge is rated again by the same time. */
+/** The start of the request, from its id, so that a stored charge is rated again with the same time. */
 function requestTime(context: RequestContext): number {
   const at = timeOfId('req_', context.id)
   return Number.isNaN(at) ? 0 : at
 }
 
-/** Whether an answer that was not sent yet may be refused for a missing report. Images were paid before their end. */
+/**
+ * Whether an answer that was not sent yet may be refused for a missing report. Images are paid before the end of the
+ * answer, so it cannot.
+ */
 function mayRefuse({ facet, dearest, hasImages }: Counting, reading: Reading): boolean {
   if (facet.missing_usage !== 'refuse' || dearest.rule === undefined) return false
   return reading instanceof JsonReading && !hasImages
@@ -396,7 +405,7 @@ function refuseUncounted(counting: Counting, reading: Reading): void {
   if (missing.length > 0) throw fail('upstream_usage_missing', { units: missing.join(', ') })
 }
 
-/** The possible rules of the request's charge: empty if it is free. */
+/** The possible models and rules of the request's charge: empty if it is free. */
 function payablesFor(context: RequestContext, target: Target, facet: UsageFacet): readonly Payable[] {
   const { multiplier } = context.slots.need(callerSlot).group
   return payablesOf(target, facet, (model, its) =>
@@ -422,7 +431,7 @@ function refuseUncharged(
 }
 
 /**
- * A tool of the request creates images, which tokens alone would not pay for (`docs/price-rules.md#image-tools`).
+ * Refuses tools that create images, which token prices alone would not pay for (`docs/price-rules.md#image-tools`).
  * @throws Failure image_tool_refused, with its path
  */
 function refuseImageTools({ body, model }: Target): void {
@@ -432,12 +441,12 @@ function refuseImageTools({ body, model }: Target): void {
   throw fail('image_tool_refused', { model: model.name, tool: name, place }, { param: place })
 }
 
-/** The images of the request are charged in addition to its use. Plugins of earlier versions put the slot. */
+/** Whether the images of the request are charged in addition to its usage. Plugins of earlier versions set the slot. */
 function paysImages(context: RequestContext, target: Target): boolean {
   return target.chargesItems || context.slots.get(imageChargeSlot) !== undefined
 }
 
-/** Some streams report their usage only on request (wire facts 5). */
+/** Requests the usage from streams that report it only on request (wire facts 5). */
 function askForUsage(context: RequestContext, out: Outbound, counting: Counting): Outbound {
   const { target } = counting
   if (!target.stream || !context.route.traits?.usageOnDemand || out.body.kind !== 'json') return out
@@ -448,7 +457,7 @@ function askForUsage(context: RequestContext, out: Outbound, counting: Counting)
   return { ...out, body }
 }
 
-/** The reader of this answer: text and audio report no use, but have a length. */
+/** Creates the reader for this answer. Text and audio report no usage, but have a length. */
 function openReading(reply: Reply, options: ReadingOptions & { readonly fileTokens: number }): Reading {
   const { 'content-encoding': encoding = 'identity', 'content-type': type = 'application/json' } = reply.headers
   const isPlain = encoding === 'identity'

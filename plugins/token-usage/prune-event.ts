@@ -1,11 +1,11 @@
 import type { Json } from '../../src/plugin-api/index.ts'
 import { JsonWalk, type JsonVisitor } from '../../src/wire/index.ts'
 
-/** Longer strings contain no usage and no error. */
+/** The maximum length of a string that may contain usage or an error. */
 const stringBytesMax = 1_024
-/** Countable values are no deeper than a source in the metadata of a candidate. */
+/** The maximum depth of countable values: a source in the metadata of a candidate. */
 const deepest = 7
-/** The rest of a longer list is omitted. */
+/** The maximum number of elements of a list; the others are omitted. */
 const elementsMax = 512
 
 type Members = { [name: string]: Json }
@@ -72,7 +72,7 @@ class PrunedEvent implements JsonVisitor {
   }
 }
 
-/** Without a prototype, so that `__proto__` is an ordinary name. */
+/** An object without a prototype, so that `__proto__` is an ordinary name. */
 function createMembers(): Members {
   return Object.create(null) as Members
 }

@@ -16,7 +16,7 @@ import { isFree, policyOf, usageRule } from './usage-rule.ts'
 
 /**
  * The hold: the maximum cost of a request, as far as it is known before its answer. `counts`: quantities that the
- * caller states besides the body; they apply if they exceed the estimate.
+ * caller gives in addition to the body; they apply if they exceed the estimate.
  */
 export function rateMost(
   rule: UsageRule,
@@ -43,13 +43,13 @@ function raise(uses: readonly Use[], counts: NamedCounts): readonly Use[] {
   return uses.map(use => ({ ...use, quantity: Math.max(use.quantity, counts[use.unit] ?? 0) }))
 }
 
-/** An answer may report the requested value, or the standard. */
+/** The values that an answer may report: the standard, and the requested value. */
 function possible(requested: UsageFacts, name: 'service_tier' | 'speed'): readonly string[] {
   const value = requested[name]
   return value === undefined ? ['standard'] : ['standard', value]
 }
 
-/** A token is at least a byte of text; the tokens of files are not known. */
+/** The maximum number of input tokens: a token is at least a byte of text; the tokens of files are unknown. */
 function inputMaxOf(body: Body): number {
   return body.kind === 'json' && !body.json.bytes.includes('base64') && !body.json.bytes.includes('http')
     ? body.json.bytes.length
@@ -57,8 +57,8 @@ function inputMaxOf(body: Body): number {
 }
 
 /**
- * The hold of a request, and its cost if the caller states its use; otherwise only the answer shows the cost. Without a
- * group there is no factor.
+ * The hold of a request, and its cost if the caller gives its usage; otherwise only the answer shows the cost. Without
+ * a group there is no factor.
  * @throws Failure unpriced if the request would be refused
  */
 export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | undefined {

@@ -12,7 +12,7 @@ import { countCharacters } from './count-characters.ts'
 import { estimateInput, estimateRequest } from './estimate-request.ts'
 import type { UsageFacet } from './schema.ts'
 
-/** Statuses whose answers have no body (RFC 9110 15): nothing was created. */
+/** Statuses of answers without a body (RFC 9110 15): nothing was created. */
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** All facts that a request's charge depends on at its end. */
@@ -22,7 +22,7 @@ export type Ended = {
   readonly outcome: Outcome
   /** The client's input. */
   readonly body: Body
-  /** The part that the upstream got, if a guard replaced some of its text. */
+  /** The input as sent to the upstream, if a guard replaced some of its text. */
   readonly sent?: Body
   /** The plausible part of the upstream's report; null without a report. */
   readonly usage: Usage | null
@@ -32,15 +32,15 @@ export type Ended = {
   readonly uncounted: number
   /** All output tokens, by their length. */
   readonly byLength: number
-  /** The upstream reported an error inside its answer. */
+  /** Whether the upstream reported an error inside its answer. */
   readonly failed: boolean
-  /** A guard withheld the answer: the upstream sold it. */
+  /** Whether a guard withheld the answer, which the upstream has sold. */
   readonly blocked?: boolean
-  /** The shape of an answer that was not delivered: only its request shows its possible cost. */
+  /** The shape of an answer that was not delivered, so that only its request shows its possible cost. */
   readonly unread?: string | undefined
   /** The facts of the request that prices may depend on; the answer's facts replace them. */
   readonly requested?: UsageFacts
-  /** When the request began, in milliseconds since the epoch. */
+  /** The start of the request, in milliseconds since the epoch. */
   readonly at: number
   /** The remainder of the key's earlier charges, in parts of a micro-unit. */
   readonly carried?: number
@@ -48,20 +48,20 @@ export type Ended = {
 
 export type RatedRequest = {
   readonly lines: readonly ChargeItem[]
-  /** Priced units of a whole answer without a report, or with an implausible one. */
+  /** Priced units of a complete answer without a report, or with an implausible one. */
   readonly missing: readonly string[]
-  /** Used units without a price of their own. */
+  /** Used units without a separate price. */
   readonly unpriced: readonly string[]
-  /** Why nothing is charged. */
+  /** The reason why nothing is charged. */
   readonly reason: string
   /** The remainder for the key's next charge. */
   readonly carried: number
 }
 
 /**
- * The charge items of an ended request, and why some or all are missing. A whole answer is charged as reported, or by
- * an estimate without a plausible report. If the client cut it, the uncounted part is estimated; if the upstream cut or
- * failed it, only the reported use is charged; anything else is free.
+ * The charge items of an ended request, and the reason if some or all are missing. A complete answer is charged as
+ * reported, or by an estimate without a plausible report. If the client cut it, the uncounted part is estimated; if
+ * the upstream cut or failed it, only the reported usage is charged; anything else is free.
  */
 export function rateRequest(ended: Ended): RatedRequest {
   const { outcome } = ended
@@ -80,7 +80,7 @@ export function rateRequest(ended: Ended): RatedRequest {
   return charged(ended, [...estimatedUses(ended), ...requestUses(ended)], 'caller_gone')
 }
 
-/** The use of a complete answer: as reported, or else by an estimate. */
+/** The usage of a complete answer: as reported, or else estimated. */
 export function usesOfWhole(ended: Ended): {
   readonly uses: readonly Use[]
   readonly missing: readonly string[]
@@ -99,7 +99,7 @@ function rateWhole(ended: Ended): RatedRequest {
   return { ...rated, missing, reason: reason === 'nothing_used' ? unpricedReason(rated.unpriced) : reason }
 }
 
-/** `unpriced: web_search, service_tier` names units without a price of their own. */
+/** The reason for units without a separate price: `unpriced: web_search, service_tier`. */
 function unpricedReason(unpriced: readonly string[]): string {
   if (unpriced.length === 0) return 'nothing_used'
   return `unpriced: ${unpriced.map(unpricedName).join(', ')}`
@@ -116,22 +116,25 @@ function charged(ended: Ended, uses: readonly Use[], reason: string, flags: read
   return { lines: rated.lines, missing: [], unpriced: rated.unpriced, reason, carried: rated.carried }
 }
 
-/** The answer's report takes precedence; the request applies to the rest. */
+/** Combines facts: the answer's report takes precedence over the request. */
 function factsOf(requested: UsageFacts | undefined, reported: UsageFacts | undefined): UsageFacts {
   return requested ? { ...requested, ...reported } : (reported ?? {})
 }
 
-/** Units that the answer does not report and that may need a review; `nothing_used` if it reported everything. */
+/**
+ * The reason for units that the answer does not report and that may need a review; `nothing_used` if it reported
+ * everything.
+ */
 function reasonOf({ implausible }: Ended, missing: readonly string[]): string {
   if (implausible.length > 0) return 'usage_implausible'
   return missing.length > 0 ? 'usage_missing' : 'nothing_used'
 }
 
-/** Units that the request itself counts. */
+/** Units that are counted from the request. */
 const inRequest: ReadonlySet<string> = new Set(['request', 'character'])
 const none: ReadonlySet<string> = new Set()
 
-/** Units of a rule that an answer should report and does not; the request has some of them. */
+/** Units of a rule that an answer should report and does not, without those that are counted from the request. */
 export function missingUnits(rule: UsageRule, usage: Usage | null): readonly string[] {
   return missingOf(rule, reportedUses(usage), inRequest)
 }
@@ -144,7 +147,7 @@ function missingOf(rule: UsageRule, known: readonly Use[], except: ReadonlySet<s
 
 const nothingMissing: readonly string[] = []
 
-/** Kinds of a count and tool calls are reported only if there were any. */
+/** Whether a unit is missing. Kinds of a count and tool calls are reported only if there were any. */
 function isMissing(unit: string, known: readonly Use[]): boolean {
   const facts = units.get(unit)
   if (facts?.parent !== undefined || facts?.call === true) return false
@@ -152,18 +155,18 @@ function isMissing(unit: string, known: readonly Use[]): boolean {
   return true
 }
 
-/** The unreported use of a whole answer: its output by length, everything else by the request. */
+/** The unreported usage of a complete answer: its output by length, everything else by the request. */
 function missingUses({ body, byLength, facet }: Ended, missing: readonly string[]): Use[] {
   const uses = estimateRequest(body, facet).filter(({ unit }) => missing.includes(unit) && unit !== 'character')
   return uses.map(use => (use.unit === 'output' ? { ...use, quantity: byLength } : use))
 }
 
-/** The use that the upstream counted. */
+/** The usage that the upstream counted. */
 function reportedUses(usage: Usage | null): readonly Use[] {
   return usage ? usesOf(usage.counts, 'output') : []
 }
 
-/** The use in the request itself. */
+/** The usage that is counted from the request. */
 function requestUses({ body, sent = body, facet }: Ended): readonly Use[] {
   const { count_characters_of: field } = facet
   const characters = countCharacters(sent, field) ?? countCharacters(body, field)
@@ -173,7 +176,7 @@ function requestUses({ body, sent = body, facet }: Ended): readonly Use[] {
 
 const oneRequest: readonly Use[] = [{ unit: 'request', quantity: 1, source: 'request' }]
 
-/** The use reported before the client left, and the unreported tokens by their length. */
+/** The usage reported before the client left, and the unreported tokens by length. */
 function estimatedUses(ended: Ended): Use[] {
   const { body, facet, uncounted, usage } = ended
   const uses: Use[] = [...reportedUses(usage)]

@@ -4,19 +4,20 @@ import { Holdback, joined, RecordReader, type RecordVisitor } from '../../src/wi
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-/** A record with more data passes unread, unless a reader sets another limit. */
+/** The maximum data bytes of a record that is read, unless a reader sets another limit. */
 const dataBytesMax = 1024 * 1024
 /** The maximum held bytes of an unfinished record; a record to remove is far smaller. */
 const heldBytesMax = 65_536
 const none: readonly Buffer[] = []
 const nothing = Buffer.alloc(0)
 
-/** Receives a record: its `event:` and its joined data lines. Returns true to remove it from the stream. */
+/** Receives a record: its joined data lines and its `event:`. Returns true to remove it from the stream. */
 export type OnRecord = (data: Buffer, event: string) => boolean
 
 /**
- * Reads an event stream and passes on its records. Bytes pass as they arrive; with `removes`, those of an unfinished
- * record wait until it is complete, before which no event parser can use them. The rest stays byte for byte.
+ * Reads an event stream and passes on its records. Bytes pass as they arrive; with `removes`, the bytes of an
+ * unfinished record wait until it is complete, because no event parser can use them before. Everything else stays byte
+ * for byte.
  */
 export class EventReader implements RecordVisitor {
   readonly bare = true
@@ -30,10 +31,10 @@ export class EventReader implements RecordVisitor {
   /** Whether the stream is after a line, before the next record. */
   #isBetween = false
   #data: Buffer[] = []
-  /** The data bytes of the record; beyond the limit the record is not read. */
+  /** The number of data bytes of the record; beyond the limit the record is not read. */
   #dataBytes = 0
   #event = ''
-  /** Part of the unfinished record was delivered, so it cannot be removed. */
+  /** Whether part of the unfinished record was delivered, so that it cannot be removed. */
   #gone = false
   /** The position after the last removed record. */
   #takenTo = -1
@@ -41,7 +42,7 @@ export class EventReader implements RecordVisitor {
   readonly #ends: number[] = []
   /** Whether the record lies completely in the last chunk. */
   isInside = false
-  /** Data of records that were too long to read. */
+  /** The number of data bytes of records that were too long to read. */
   unreadBytes = 0
 
   constructor(onRecord: OnRecord, options: { readonly removes: boolean; readonly bytesMax?: number }) {
@@ -88,7 +89,7 @@ export class EventReader implements RecordVisitor {
 
   #readHeld(holdback: Holdback, chunk: Buffer): Passed {
     const base = this.#end
-    // Removed with the carriage return that ended the record.
+    // A line feed after a removed record belongs to the carriage return that ended the record.
     if (this.#takenTo === base && this.#records.awaitsLineFeed && chunk[0] === lineFeed) this.#takeOut(base, base + 1)
     this.#read(chunk)
     const { from } = this.#records

@@ -1,23 +1,23 @@
 import type { Json } from '../../src/plugin-api/index.ts'
 import { JsonWalk, type JsonVisitor } from '../../src/wire/index.ts'
 
-/** The longest value that is read; a usage object has a few hundred bytes. */
+/** The maximum length of a value that is read; a usage object has a few hundred bytes. */
 const valueBytesMax = 65_536
-/** The maximum elements that are read of a list. */
+/** The maximum number of elements of a list that are read. */
 const elementsMax = 1_000
 
 export type Wanted = {
   /** Top-level members, each read completely. */
   readonly members: ReadonlySet<string>
-  /** Top-level lists of which some members of each element are read. */
+  /** Top-level lists, in which some members of each element are read. */
   readonly lists?: ReadonlySet<string>
   /** The members of those elements. */
   readonly ofElements?: ReadonlySet<string>
 }
 
 /**
- * Reads some top-level members of a JSON object as it passes in pieces of any size: megabytes of numbers or text use no
- * memory. For a list of objects, reads those of each element, one after another.
+ * Reads some top-level members of a JSON object as it passes in pieces of any size, so megabytes of numbers or text
+ * use no memory. For a list of objects, reads the members of each element, one after another.
  */
 export class MemberReader implements JsonVisitor {
   readonly loose = true
@@ -64,7 +64,7 @@ export class MemberReader implements JsonVisitor {
     }
   }
 
-  /** In a list only objects have members. */
+  /** In a list, only objects have members to read. */
   opened({ depth }: JsonWalk, isObject: boolean): 'skip' | 'rest' | undefined {
     if (depth === this.#top && this.#walk.objects[depth]) {
       if (isObject) return 'skip'

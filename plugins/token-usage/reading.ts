@@ -7,15 +7,15 @@ import { EventReader } from './read-events.ts'
 import { MemberReader } from './read-members.ts'
 import { StreamEstimate } from './stream-estimate.ts'
 
-/** The use that an answer reports, during and after it. */
+/** Reads the usage that an answer reports, during and after it. */
 export type Reading = Stage & {
   /** The usage reported so far; null if there is none. */
   usage(): Usage | null
-  /** Output tokens without a report, by their length. */
+  /** The output tokens without a report, by length. */
   uncounted(): number
-  /** Bytes received. */
+  /** The number of bytes received. */
   readonly bytes: number
-  /** All output tokens, by their length, including counted ones. */
+  /** All output tokens by length, including counted ones. */
   byLength(): number
   /** The upstream's error inside an answer of status 200; undefined if there is none. */
   readonly fault: string | undefined
@@ -23,7 +23,7 @@ export type Reading = Stage & {
   readonly reportsUsageNext?: boolean
   /** The upstream's name of the model in the answer; undefined if it has none. */
   readonly model: string | undefined
-  /** Why the answer ended, in the upstream's words, one for each choice. */
+  /** The reasons why the answer ended, in the upstream's words, one for each choice. */
   readonly finishReasons: readonly string[]
   readonly isStream: boolean
 }
@@ -34,17 +34,17 @@ export type ReadingOptions = {
   /** The stored object that the request changes, in its earlier state; absent or null for none. */
   readonly before?: Json
   readonly bytesPerToken: number
-  /** Removes the event that contains only the usage. */
+  /** Whether to remove the event that contains only the usage. */
   readonly removesUsage: boolean
   /** The member whose value marks the end of the answer, if the usage follows in a later event. */
   readonly usageBehind?: string
-  /** Several models may answer: the model is read before the usage is reported. */
+  /** Whether several models may answer, so that the model is read before the usage is reported. */
   readonly wantsModel?: boolean
-  /** An event with more data is not read; 1 MiB if absent. */
+  /** The maximum data bytes of an event that is read; 1 MiB if absent. */
   readonly bytesMax?: number
 }
 
-/** The members by which an answer of any API format reports its use, its errors, and its model. */
+/** The members with which answers of any API format report usage, errors and the model. */
 const wanted = {
   members: new Set([
     'usage',
@@ -76,7 +76,7 @@ const wanted = {
 }
 const usageMembers = [...wanted.members, ...wanted.lists]
 const faultCharsMax = 64
-/** Up to this length one parse costs less than following the bytes. */
+/** The maximum length of an answer that is parsed at once, which costs less than following the bytes. */
 const shortBytesMax = 16_384
 
 /** Reads the usage of an answer in JSON: one object, or a list of them that replaces a stream. */
@@ -87,7 +87,7 @@ export class JsonReading implements Reading {
   /** The chunks of a short answer, which is parsed at its end; undefined for a longer one. */
   #short: Buffer[] | undefined = []
   #listed: Usage | null = null
-  /** The reports of its members after the first read; undefined again if more are found. */
+  /** The report from the members so far, computed on the first read; undefined again after more are found. */
   #usage: Usage | null | undefined
   bytes = 0
   fault: string | undefined
@@ -145,7 +145,7 @@ export class JsonReading implements Reading {
     return Math.ceil(this.bytes / this.#options.bytesPerToken)
   }
 
-  /** Reads the kept part together with the next chunk. */
+  /** Reads the stored part and the next chunk. */
   #readOn(chunk?: Buffer): void {
     const short = this.#short
     this.#short = undefined
@@ -183,7 +183,7 @@ export class EventReading implements Reading {
   #usage: Usage | null = null
   /** Whether the last chunk contains the name of a usage or an error. */
   #hasReport = false
-  /** `"finish_reason`; undefined if no use is reported after it. */
+  /** `"finish_reason`; undefined if no usage is reported after it. */
   readonly #lastName: Buffer | undefined
   reportsUsageNext = false
   bytes = 0
@@ -225,13 +225,13 @@ export class EventReading implements Reading {
     return this.#estimate.all + Math.ceil(this.#reader.unreadBytes / this.#options.bytesPerToken)
   }
 
-  /** One check of a chunk covers all of its records. */
+  /** Whether a record may contain usage or an error. One check of a chunk covers all of its records. */
   #mayHaveReport(data: Buffer): boolean {
     if (this.#reader.isInside && !this.#hasReport) return false
     return hasMember(data, usageName) || hasMember(data, errorName)
   }
 
-  /** The first event with the reason why a choice ended. */
+  /** Whether this may be the first event with the reason why a choice ended. */
   #mayEnd(data: Buffer): boolean {
     const name = this.#lastName
     return name !== undefined && this.reportsUsageNext && this.finishReasons.length === 0 && hasMember(data, name)
@@ -252,7 +252,7 @@ export class EventReading implements Reading {
     const usage = dialect.usageOfEvent(operation, json)
     if (!usage) return false
     this.#usage = mergeUsage(this.#usage, usage)
-    // Cumulative: it includes earlier reports.
+    // The count is cumulative: it includes earlier reports.
     if (usage.counts.output !== undefined) this.#estimate.reset()
     return removesUsage && isUsageOnly(json)
   }
@@ -266,7 +266,9 @@ const space = 0x20
 const letterN = 0x6e
 const backslash = 0x5c
 
-/** Whether a value other than null may follow a name: cheap; a false positive only costs a closer check. */
+/**
+ * Whether a value other than null may follow a name. The check is cheap; a false positive only costs a closer check.
+ */
 function hasMember(data: Buffer, name: Buffer): boolean {
   for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
     // Names inside a text are not members.
@@ -278,13 +280,13 @@ function hasMember(data: Buffer, name: Buffer): boolean {
   return false
 }
 
-/** The event that `stream_options.include_usage` adds: no choices, and the usage (wire facts 5). */
+/** Whether this is the event that `stream_options.include_usage` adds: no choices, and the usage (wire facts 5). */
 function isUsageOnly(json: { readonly [name: string]: Json }): boolean {
   const { choices, usage } = json
   return Array.isArray(choices) && choices.length === 0 && isObject(usage)
 }
 
-/** The model of an answer in an event: at its top, or in its message or response. */
+/** The model in an event: at its top, or in its message or response. */
 function modelOf(event: { readonly [name: string]: Json }): string | undefined {
   for (const place of [event, event['message'], event['response']]) {
     if (!isObject(place)) continue

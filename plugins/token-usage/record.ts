@@ -17,7 +17,7 @@ import {
   situationOfLine,
 } from '../../src/pricing/index.ts'
 
-/** The units of use, as the console prints them. */
+/** The labels of units in the console. */
 const unitLabels: { readonly [unit: string]: string } = {
   input: '输入',
   cached_input: '缓存输入',
@@ -44,7 +44,7 @@ const unitLabels: { readonly [unit: string]: string } = {
   cache_storage: '缓存存储（词元·小时）',
 }
 
-/** Explains a charge of use: the quantity of each unit, at its price. */
+/** Explains a charge for usage: the quantity of each unit, at its price. */
 export function record(charge: Charge): Account {
   const { lines } = charge
   // Only this plugin writes charges of this kind.
@@ -72,7 +72,7 @@ export function record(charge: Charge): Account {
   }
 }
 
-/** The prices that applied: those of the matching override, and the base prices of units that it does not name. */
+/** The prices that applied: those of the matching override, and the base prices of units that it does not list. */
 function rowsOf(rule: UsageRule, situation: Situation): readonly UnitRow[] {
   const override = rule.overrides?.find(one => holds(one.if, situation))
   if (!override) return rule.prices

@@ -22,7 +22,7 @@ export function refuseUnpriced(model: Model, rule: UsageRule | undefined, body: 
 }
 
 /**
- * Refuses a request without a text for a model that is charged by its characters alone: its answer would be free.
+ * Refuses a request without a text for a model that is charged only by its characters: its answer would be free.
  * @throws Failure characters_uncounted
  */
 export function refuseTextless(

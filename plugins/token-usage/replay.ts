@@ -4,7 +4,7 @@ import { type Exact, exactLines, partsPerMicro, roundHalfUp } from '../../src/pr
 /**
  * Prices a stored charge again from its rule and the quantity of each item. Items of one charge are rounded together,
  * with the remainder of the key's earlier charges: each is its exact amount rounded up or down, and their sum differs
- * from the exact one by at most one micro-unit.
+ * from the exact sum by at most one micro-unit.
  */
 export function replay(charge: Charge): readonly Replayed[] {
   // Only this plugin writes charges of this kind.
@@ -19,7 +19,7 @@ export function replay(charge: Charge): readonly Replayed[] {
   })
 }
 
-/** By how many micro-units the items of a charge differ from their exact sum. */
+/** The difference in micro-units between the items of a charge and their exact sum. */
 function differs({ lines }: Charge, exact: readonly (Exact | undefined)[]): number {
   let whole = 0
   let part = 0

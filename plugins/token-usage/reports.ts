@@ -1,9 +1,9 @@
 import type { RequestContext, Log, Target, Usage } from '../../src/plugin-api/index.ts'
 
-/** Pairs of model and operation whose missing usage was reported. */
+/** The maximum number of reported cases, such as pairs of model and operation with missing usage. */
 const reportedMax = 1_000
 
-/** Reports to operators about upstreams that do not report use, or report implausible use. */
+/** Reports to operators about upstreams that do not report usage, or report implausible usage. */
 export class Reports {
   readonly #log: Log
   readonly #reported: Set<string>
@@ -13,7 +13,7 @@ export class Reports {
     this.#reported = reported
   }
 
-  /** Once for a model and operation: an upstream without usage never has one. */
+  /** Logs missing usage, once for each model and operation: an upstream without usage never has one. */
   missing(context: RequestContext, target: Target, missing: readonly string[]): void {
     const facts = { ...factsOf(context, target), missing }
     const once = `${target.model.name} ${context.route.operation}`
@@ -26,7 +26,7 @@ export class Reports {
     )
   }
 
-  /** Once for each model: its use has no price of its own; includes the effect on the charge. */
+  /** Logs usage without a price, once for each model, with the effect on the charge. */
   unpriced(context: RequestContext, target: Target, unpriced: readonly string[]): void {
     this.#once(`${target.model.name} unpriced ${unpriced.join(' ')}`, () =>
       this.#log.warn(
@@ -36,7 +36,7 @@ export class Reports {
     )
   }
 
-  /** Once for a model: the upstream counts something unknown. */
+  /** Logs unknown counts of the upstream, once for each model. */
   unread(context: RequestContext, target: Target, members: readonly string[]): void {
     this.#once(`${target.model.name} unread ${members.join(' ')}`, () =>
       this.#log.warn(
@@ -52,7 +52,7 @@ export class Reports {
     report()
   }
 
-  /** Each time, because every one of these charges needs a review. */
+  /** Logs implausible usage each time, because each of these charges needs a review. */
   implausible(
     context: RequestContext,
     target: Target,

@@ -22,7 +22,7 @@ import {
 import type { UsageFacet } from './schema.ts'
 import { isFree, usageRule } from './usage-rule.ts'
 
-/** A stored charge of use at other prices: uses the stored quantities. */
+/** A stored charge for usage at other prices, with the stored quantities. */
 export function reprice(
   charge: Charge,
   { model, multiplier, operation, traits }: RepriceAsk,
@@ -36,7 +36,7 @@ export function reprice(
   if (rule.prices.some(({ unit }) => !isKept(unit, old, charge))) return { reason: 'measure_not_kept' }
   const then = sumOf(exactLines(old, charge).filter(amount => amount !== undefined))
   const now = sumOf(exactLines(rule, charge).filter(amount => amount !== undefined))
-  // Earlier rounding stays as it was: without a change of prices, nothing changes.
+  // The earlier rounding stays: without a change of prices, nothing changes.
   if (then.whole === now.whole && then.part === now.part) return { rule: charge.rule, lines: charge.lines }
   const groups = groupsOf(charge)
   if (groups.length > 0) {
@@ -50,7 +50,7 @@ export function reprice(
   return { rule, lines: lines.map(line => ({ ...line, flags: flagsOf(line, charge) })) }
 }
 
-/** The groups of the charge of a batch, as its items have them; none for other charges. */
+/** The groups of a batch's charge, from its items; empty for other charges. */
 function groupsOf(charge: Charge): readonly UsageGroup[] {
   const groups = new Map<string, UsageGroup & { uses: Use[] }>()
   for (const line of charge.lines) {
@@ -65,19 +65,19 @@ function groupsOf(charge: Charge): readonly UsageGroup[] {
   return [...groups.values()]
 }
 
-/** The remainder is from minus half of a micro-unit to less than half of one. */
+/** Limits the remainder to its range: from minus half of a micro-unit to less than half of one. */
 function clampCarried(parts: number): number {
   return Math.min(Math.max(parts, -partsPerMicro / 2), partsPerMicro / 2 - 1)
 }
 
-/** The flags of the stored item, except those about its price: the new price has its own. */
+/** The flags of the stored item, except those about its price: the new price has other ones. */
 function flagsOf({ tier, flags }: ChargeItem, { lines }: Charge): readonly string[] {
   const before = lines.find(line => line.tier === tier)?.flags ?? []
   return [...new Set([...before.filter(flag => !flag.startsWith('unpriced:')), ...flags])]
 }
 
 /**
- * Whether a charge shows how much of a unit was used: 0 if a priced unit has no item, or if its parent has none.
+ * Whether a charge shows the used quantity of a unit: 0 if a priced unit has no item, or if its parent has none.
  * Charges of earlier versions do not contain kinds without prices.
  */
 function isKept(unit: string, old: UsageRule, { lines }: Charge): boolean {

@@ -7,7 +7,7 @@ import {
   isObject,
 } from '../../src/plugin-api/index.ts'
 
-/** The request fields of any API format that prices may depend on. */
+/** The request fields, in any API format, that prices may depend on. */
 const factFields: readonly { readonly field: string; readonly fact: keyof UsageFacts }[] = [
   { field: 'service_tier', fact: 'service_tier' },
   { field: 'serviceTier', fact: 'service_tier' },
@@ -31,13 +31,13 @@ export function requestFacts(body: Body): UsageFacts {
 
 const none: UsageFacts = {}
 
-/** Values of the standard tier, as in answers. */
+/** Replaces values that mean the standard tier with `standard`, as in answers. */
 export function ordinaryFacts(facts: UsageFacts): UsageFacts {
   const { service_tier: tier } = facts
   return tier !== undefined && openValues.has(tier) ? { ...facts, service_tier: 'standard' } : facts
 }
 
-/** Texts of a request whose answer may use a kind of tokens, in any API format. */
+/** Texts in a request whose answer may use a kind of tokens, in any API format. */
 const wordsOf: { readonly [unit in UnitName]?: readonly string[] } = {
   input_audio: ['audio', 'AUDIO'],
   cached_input_audio: ['audio', 'AUDIO'],
@@ -45,7 +45,7 @@ const wordsOf: { readonly [unit in UnitName]?: readonly string[] } = {
   output_audio: ['audio', 'AUDIO'],
   cache_write_1h: ['1h', '12h', '24h'],
 }
-/** Any character may be an escape. */
+/** An escape, which may be any character. */
 const escape = String.raw`\u`
 
 /** Whether an answer to this request may use a kind of tokens. */
@@ -56,7 +56,7 @@ export function mayUse(body: Body, unit: UnitName): boolean {
   return words.some(word => bytes.includes(word)) || bytes.includes(escape)
 }
 
-/** Types of tools that upstreams run, by prefix, and the unit that they are charged by. */
+/** Types of tools that upstreams run, by prefix, and the unit of their charges. */
 const callsOfTools: readonly (readonly [RegExp, UnitName])[] = [
   [/^(?:[a-z]+:)?web_?search/i, 'web_search'],
   [/^google_?search/i, 'grounding'],
@@ -67,7 +67,7 @@ const callsOfTools: readonly (readonly [RegExp, UnitName])[] = [
 /** Fields that request a search without a tool. */
 const searchFields = ['web_search_options', 'search_parameters', 'plugins'] as const
 
-/** Calls that a request allows the upstream to make, with their maximum if the request sets one. */
+/** The calls that a request allows the upstream to make, with their maximum if the request sets one. */
 export function requestedCalls(body: Body): ReadonlyMap<UnitName, number | undefined> {
   const calls = new Map<UnitName, number | undefined>()
   const tools = readField(body, 'tools')
@@ -88,7 +88,7 @@ export function requestedCalls(body: Body): ReadonlyMap<UnitName, number | undef
   return calls
 }
 
-/** Kinds of tokens that the request names in a field or a value. */
+/** The kinds of tokens that the request names in a field or a value. */
 export function requestedKinds(body: Body): readonly UnitName[] {
   if (body.kind !== 'json') return []
   const kinds: UnitName[] = []

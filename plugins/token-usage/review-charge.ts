@@ -13,16 +13,16 @@ type Doubted = {
   readonly lines: readonly ChargeItem[]
   readonly reason: string
   readonly delivery: 'confirmed' | 'partial'
-  /** A hold has already opened it. */
+  /** Whether a hold has already opened it. */
   readonly held: boolean
   /** The upstream's reported cost; undefined if it reports none. */
   readonly vendorCost?: Micros | undefined
 }
 
 /**
- * Leaves a charge for a review, with its estimated items: nothing is booked before an administrator decides. If nothing
- * was held for it, the estimate is held. If that cannot be written, the charge is settled as estimated, or posted: the
- * ledger writes it later. Never rejects.
+ * Leaves a charge for a review, with its estimated items: nothing is booked before an administrator decides. If
+ * nothing was held for it, the estimate is held. If that cannot be written, the charge is settled or posted as
+ * estimated, and the ledger writes it later. Never rejects.
  */
 export async function reviewCharge(
   { ledger, log }: { readonly ledger: Ledger; readonly log: Log },
@@ -38,7 +38,8 @@ export async function reviewCharge(
   } catch (cause) {
     log.error({ charge: id, err: cause }, 'a charge could not be left for review; it is charged as estimated')
   }
-  // A charge with items is settled by them; one without, or one that is not open, takes all of them at once.
+  // A charge with items is settled with them; a charge without items, or one that is not open, is posted with all items
+  // at once.
   const isSettled =
     isOpen &&
     (await ledger.settle({ id, delivery, reason, ...(vendorCost !== undefined && { vendorCost }) }).catch(() => false))

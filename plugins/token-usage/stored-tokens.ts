@@ -10,8 +10,8 @@ import {
 const hourSeconds = 3_600
 
 /**
- * Hours for which a request stores its tokens, by its fields; 0 if it stores none. Without `now` a date counts as the
- * usual time.
+ * The hours for which a request stores its tokens, from its fields; 0 if it stores none. Without `now` a date counts
+ * as the usual time.
  */
 export function requestedHours(body: Body, traits: OperationTraits | undefined, now = Number.NaN): number {
   const { storesTokens } = traits ?? {}
@@ -25,7 +25,7 @@ export function requestedHours(body: Body, traits: OperationTraits | undefined, 
   return Math.max(0, span ?? (Number.isFinite(rest) ? rest : usualSeconds)) / hourSeconds
 }
 
-/** The maximum token-hours of a request; if it changes a stored object, the object has the number of tokens. */
+/** The maximum token-hours of a request; if it changes a stored object, the object shows the number of tokens. */
 export function requestedStorage(
   body: Body,
   { route, startedAt }: RequestContext,

@@ -2,8 +2,8 @@
 const envelopeBytes = 1024
 
 /**
- * Tokens of a stream without a count, by the bytes in which each event differs from the one before: repeated bytes are
- * envelope. No tokenizer runs here; every event counts at least one token.
+ * Estimates the tokens of a stream without a count, by the bytes in which each event differs from the one before:
+ * repeated bytes are envelope. No tokenizer runs here; every event counts at least one token.
  */
 export class StreamEstimate {
   readonly #bytesPerToken: number
@@ -19,7 +19,7 @@ export class StreamEstimate {
     return Math.ceil(this.#tokens)
   }
 
-  /** Includes counted tokens. */
+  /** All tokens, including counted ones. */
   get all(): number {
     return Math.ceil(this.#before + this.#tokens)
   }
@@ -32,17 +32,17 @@ export class StreamEstimate {
     else this.#tokens += Math.max(0, data.length - envelopeBytes) / this.#bytesPerToken
   }
 
-  /** The upstream has counted all output so far. */
+  /** Records that the upstream has counted all output so far. */
   reset(): void {
     this.#before += this.#tokens
     this.#tokens = 0
   }
 }
 
-/** The bytes that are compared one by one; after them natively, in steps that double. */
+/** The number of bytes that are compared one by one; further bytes are compared natively, in steps that double. */
 const byteLoop = 64
 
-/** Bytes of `b` outside its common beginning and end with `a`. */
+/** The number of bytes of `b` outside its common beginning and end with `a`. */
 function differing(a: Buffer, b: Buffer): number {
   const most = Math.min(a.length, b.length)
   const from = common(
@@ -60,7 +60,7 @@ function differing(a: Buffer, b: Buffer): number {
   return b.length - from - after
 }
 
-/** How many of the first `most` bytes are equal: `same` compares a stretch, `sameByte` one byte. */
+/** The number of equal bytes among the first `most`: `same` compares a range, `sameByte` one byte. */
 function common(
   most: number,
   same: (at: number, length: number) => boolean,

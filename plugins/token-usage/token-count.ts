@@ -13,7 +13,7 @@ import type { UsageFacet } from './schema.ts'
 
 const outputUnits = treeOf('output')
 
-/** Facts about the answer at the end of the request. */
+/** Facts about the answer, at the end of the request. */
 export type Answered = {
   /** Undefined without an answer, or without a report. */
   readonly reading: Reading | undefined
@@ -29,12 +29,12 @@ export type RequestFacts = {
   readonly inputMin?: number
 }
 
-/** Tokens of one request for limits: estimated on demand, and counted at its end. */
+/** The tokens of one request for limits: estimated on demand, and counted at its end. */
 export class TokenCount implements TokenUse {
   readonly #body: Body
   readonly #facet: UsageFacet
   readonly #traits: OperationTraits | undefined
-  /** Whether the model has prices, but none for output, and so returns none: vectors, audio, ranks. */
+  /** Whether the model has prices, but none for output, because it returns no text: vectors, audio, ranks. */
   readonly #isMute: boolean
   readonly #answered: () => Answered
   readonly #inputMin: number

@@ -10,7 +10,7 @@ import {
 } from '../../src/plugin-api/index.ts'
 import type { UsageFacet } from './schema.ts'
 
-/** The operation is free, here or in general. */
+/** Whether the operation is free, for this family or in general. */
 export function isFree(
   { operation, traits }: { readonly operation: string; readonly traits?: OperationTraits | undefined },
   facet: UsageFacet,
@@ -18,7 +18,7 @@ export function isFree(
   return traits?.free === true || facet.free_operations.includes(operation)
 }
 
-/** The policy for use without a price. */
+/** The policy for usage without a price. */
 export function policyOf(model: Model, facet: UsageFacet): UnpricedPolicy {
   return model.unpriced ?? facet.unpriced
 }
@@ -26,7 +26,8 @@ export function policyOf(model: Model, facet: UsageFacet): UnpricedPolicy {
 const known = new WeakMap<Model, Map<string, UsageRule>>()
 
 /**
- * The rule by which a model's use is priced for a group; undefined if it has no prices. One object for all requests.
+ * The rule that prices a model's usage for a group; undefined if the model has no prices. It is the same object for
+ * all requests.
  */
 export function usageRule(model: Model, multiplier: string): UsageRule | undefined {
   let rules = known.get(model)

@@ -9,7 +9,7 @@ import {
 import { rateMost } from './quote-request.ts'
 import type { UsageFacet } from './schema.ts'
 
-/** A model that a request may be charged as, its rule, and the settings of its family. */
+/** A model by which a request may be charged, its rule, and the settings of its family. */
 export type Payable = { readonly model: Model; readonly rule: UsageRule | undefined; readonly facet: UsageFacet }
 
 /** The models that may answer: the body's own, those that it lists as alternatives, and its fallbacks. */
@@ -28,7 +28,7 @@ export function payablesOf(
   return [own, ...others]
 }
 
-/** The model whose answer would cost the most: the hold is for it. */
+/** The model with the most expensive answer, which the hold is for. */
 export function dearestOf(payables: readonly Payable[], body: Body, traits: OperationTraits | undefined): Payable {
   const [own] = payables as readonly [Payable]
   if (payables.length === 1) return own
@@ -37,9 +37,9 @@ export function dearestOf(payables: readonly Payable[], body: Body, traits: Oper
 }
 
 /**
- * The model that was called, unless the body lists others: then the one in the answer, by the upstream's names: as
- * requested, or a dated version, as `gpt-5` answers as `gpt-5-2025-08-07`. Undefined if the answer contains none of
- * them.
+ * The model that answered: the one that was called, unless the body lists others. Then it is the one in the answer, by
+ * the upstream's names: as requested, or a dated version, such as `gpt-5-2025-08-07` for `gpt-5`. Undefined if the
+ * answer names none of them.
  */
 export function answeredBy(
   payables: readonly Payable[],

@@ -1,15 +1,18 @@
 import type { Awaitable, Passed, Usage } from '../../src/plugin-api/index.ts'
 import type { Reading } from './reading.ts'
 
-/** A longer answer is released before its end is known: if its report is incomplete, it needs a review. */
+/**
+ * The maximum size of a held answer. A longer one is released before its end is known: if its report is incomplete, it
+ * needs a review.
+ */
 export const withheldBytesMax = 8 * 1024 * 1024
 const none: readonly Buffer[] = []
 
-/** Holds an answer until its end, where `refuse` may throw; one that becomes too long passes. */
+/** Holds an answer until its end, where `refuse` may throw; an answer that becomes too long passes. */
 export class WithheldReading implements Reading {
   readonly #reading: Reading
   readonly #refuse: (reading: Reading) => void
-  /** The held part; undefined once the answer was released. */
+  /** The held part; undefined after the answer was released. */
   #held: Buffer[] | undefined = []
 
   constructor(reading: Reading, refuse: (reading: Reading) => void) {

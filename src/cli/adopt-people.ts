@@ -3,7 +3,7 @@ import { countOf } from './count-of.ts'
 import { say } from './exit.ts'
 import { withStorage } from './open-books.ts'
 
-/** Users that are written in one step, with their keys. Repeating a step is harmless. */
+/** The number of users that are written in one step, with their keys. Repeating a step is harmless. */
 const together = 200
 
 /** The number of new users, and users whose names belong to another person here. */

@@ -1,4 +1,4 @@
-/** Where an agent sends its requests, and what it requests. */
+/** The address and model for an agent's requests. */
 export type AgentTarget = {
   /** Address of the gateway, without a path: `http://127.0.0.1:8080`. */
   readonly url: string
@@ -12,7 +12,9 @@ export type AgentSettings = {
   readonly file?: { readonly path: string; readonly text: string }
 }
 
-/** A coding agent that can use the gateway. `docs/agents.md` shows these settings and `npm run test:agents` runs them. */
+/**
+ * A coding agent that can use the gateway. `docs/agents.md` shows these settings and `npm run test:agents` runs them.
+ */
 export type Agent = {
   readonly name: string
   readonly title: string
@@ -32,7 +34,7 @@ export const agents: readonly Agent[] = [
         ANTHROPIC_BASE_URL: url,
         ANTHROPIC_AUTH_TOKEN: key,
         ANTHROPIC_MODEL: model,
-        // A second model makes titles and summaries.
+        // The agent uses a second model for titles and summaries.
         ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
       },
     }),

@@ -35,7 +35,7 @@ export async function askOps(options: OpsOptions, method: 'GET' | 'POST', path: 
 const portNotKnown =
   "port 0 means any free port, so the configuration does not contain the address. Use the address from the gateway's first log lines: --ops host:port."
 
-/** Why a configuration has no address of a running gateway, and the remedy. */
+/** The reason why a configuration has no address of a running gateway, and the remedy. */
 export function whyNowhere(config: string): string {
   return existsSync(config)
     ? `${config} does not set server.ops, the address of the running gateway. Set it, or use --ops host:port.`

@@ -9,7 +9,7 @@ export type SetupAnswers = {
   readonly counters?: string
 }
 
-/** Prompts on a terminal for what no flag has set. @throws Exit 1 when the person leaves */
+/** Prompts on a terminal for the answers that no flag has set. @throws Exit 1 when the person leaves */
 export async function askSetup(known: SetupAnswers, names: readonly string[]): Promise<SetupAnswers> {
   intro('Set up a new gateway. Press Enter to accept a default.', streams)
   const upstreams = new Map(known.upstreams)

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module'
 
-// Before anything else is loaded: a second start takes half as long.
+// Enabled before anything else is loaded: it halves the time of the second start.
 enableCompileCache()
 const { run } = await import('./run.ts')
 await run(process.argv)

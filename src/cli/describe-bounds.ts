@@ -1,7 +1,7 @@
 import { formatMoney, type Group, modelsBarred, type User } from '../index.ts'
 import { formatPeriod, limitKinds, type SettingOptions } from './key-settings.ts'
 
-/** The changed settings of a user: a sentence for each. */
+/** The changed settings of a user, one sentence for each. */
 export function describeBounds(
   { name, keyBounds, keysMax }: Pick<User, 'name' | 'keyBounds' | 'keysMax'>,
   given: SettingOptions & { readonly keysMax?: string },

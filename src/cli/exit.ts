@@ -14,7 +14,7 @@ export class Exit extends Error {
   }
 }
 
-/** As the gateway's log numbers them. */
+/** The level numbers of the gateway's log. */
 const levels = { info: 30, error: 50 } as const
 
 let isForPrograms = false

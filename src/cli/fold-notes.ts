@@ -4,8 +4,8 @@ import type { LintFinding } from '../index.ts'
 const shownMax = 3
 
 /**
- * Findings for people: of each kind of note the first ones, errors and warnings all.
- * @returns what is shown, and a sentence for each kind of which more were found
+ * Selects findings for people: the first notes of each kind, and all errors and warnings.
+ * @returns the selected findings, and a sentence for each kind with more notes
  */
 export function foldNotes(findings: readonly LintFinding[]): {
   readonly shown: readonly LintFinding[]

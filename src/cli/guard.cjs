@@ -1,6 +1,6 @@
 'use strict'
 
-// Preloaded by every script (`node -r`), and the first thing that the published command runs.
+// Every npm script preloads this file (`node -r`), and the published command runs it first.
 var fault = require('./old-node.cjs')(process)
 
 if (fault !== undefined) {

@@ -9,7 +9,10 @@ export type HandOver =
   /** There is no safe destination, so the secret must not be created. */
   | { readonly kind: 'nowhere'; readonly reason: string }
 
-/** Logs are stored, copied and widely read: without a terminal no secret is written there. */
+/**
+ * Chooses the destination. Without a terminal it is a file: standard error goes to logs, which are copied and widely
+ * read.
+ */
 export async function handOver(
   name: string,
   plan: Pick<CompiledConfig, 'storage' | 'file'>,
@@ -20,7 +23,7 @@ export async function handOver(
   for (const folder of placesFor(plan, env)) {
     const path = join(folder, nameFor(name, plan))
     try {
-      // An existing file may be readable by others: it is replaced, not overwritten.
+      // An existing file may be readable by others: its mode is narrowed before the secret is written.
       const file = await open(path, 'wx', 0o600).catch(async (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw error
         const old = await open(path, 'r+')
@@ -48,8 +51,8 @@ export async function handOver(
 }
 
 /**
- * Two databases in one folder have files of their own: that of `tollgate.db`, or of a `gateway.yaml` without a file for its
- * storage, has the plain name, and any other the name of its database or its configuration as a suffix.
+ * Two databases in one folder have separate files: `tollgate.db`, or a `gateway.yaml` without a database file, has the
+ * plain name; any other has the name of its database or configuration as a suffix.
  */
 function nameFor(name: string, { storage, file }: Pick<CompiledConfig, 'storage' | 'file'>): string {
   const database = databaseOf(storage)
@@ -61,7 +64,10 @@ function databaseOf(storage: string): string | undefined {
   return /^sqlite:(?:\/\/)?(?!:memory:)(.+)$/.exec(storage)?.[1]
 }
 
-/** Next to the database, if it is a file; else in systemd's directory for the service, or next to the configuration. */
+/**
+ * The folder of the database, if it is a file; then systemd's directory for the service; then the folder of the
+ * configuration.
+ */
 function placesFor(
   { storage, file }: Pick<CompiledConfig, 'storage' | 'file'>,
   env: NodeJS.ProcessEnv,

@@ -32,7 +32,7 @@ export function needUsable(
   { models, losses }: Pick<Imported, 'models' | 'losses'>,
   { format, acceptLosses, usersOnly }: ImportFlags,
 ): void {
-  // The configuration is not written, so nothing of it is lost.
+  // The configuration is not written, so none of it is lost.
   if (usersOnly) return
   const messageOf = (text: string): string => (format === 'json' ? '' : `${source}: ${text}`)
   if (models.active === 0) throw new Exit(exitCodes.nothingActive, messageOf('no model is active'))
@@ -45,7 +45,10 @@ export function needUsable(
   throw new Exit(exitCodes.failure, messageOf(`${count} not in effect here; replace ${them}, or use --accept-losses`))
 }
 
-/** The folder of secrets as the configuration names it: by its own place, where both are said so. */
+/**
+ * The folder of secrets for the configuration: relative to its file if `out` is known and `secrets` is relative, else
+ * absolute.
+ */
 export function placeOfSecrets(secrets: string, out: string | undefined): string {
   const whole = resolve(secrets)
   const place = out === undefined || isAbsolute(secrets) ? whole : `./${relative(dirname(resolve(out)), whole)}`
@@ -63,10 +66,10 @@ export async function writeImported(
   for (const { name, value } of files) await writeNew(join(secrets, name), value, { force, mode: 0o600 })
 }
 
-/** @throws Exit 1 when one exists */
+/** @throws Exit 1 when the file exists and `force` is not set */
 async function writeNew(file: string, text: string, { force, mode }: { force: boolean; mode: number }): Promise<void> {
   await needFolderOf(file)
-  // An existing file would keep its mode.
+  // Overwriting would keep the mode of an existing file.
   if (force && mode === 0o600) await rm(file, { force })
   await writeFile(file, text, { flag: force ? 'w' : 'wx', mode }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
@@ -80,7 +83,7 @@ export function reportImported(
   options: ImportFlags,
 ): void {
   const { out, secrets, dryRun, acceptLosses, usersOnly } = options
-  // Losses that are not accepted come last, with the refusal.
+  // Losses that are not accepted are printed last, with the refusal.
   const shown =
     !usersOnly && (acceptLosses || models.active === 0) ? notes : notes.filter(note => !losses.includes(note))
   for (const note of shown) say(`note: ${writeOut(note)}`)

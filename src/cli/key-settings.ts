@@ -36,7 +36,7 @@ export type SettingOptions = {
 /** The word that unsets a setting. */
 const none = 'none'
 export const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
-/** Only ISO 8601: other notations mean different days to different people. */
+/** Only ISO 8601: other notations are ambiguous. */
 const dateText = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/
 
 /**

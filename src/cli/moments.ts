@@ -1,15 +1,15 @@
 import { dayIn, formatIn, isZone, localZone, momentIn, parseDuration } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 
-/** A time range, and the zone in which its words were read. */
+/** A time range in milliseconds, and the zone in which its words were read. */
 export type Span = { readonly since: number | undefined; readonly until: number | undefined; readonly zone: string }
 
 const wallText = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?)?$/
 const zonedText = /^(\d{4}-\d\d-\d\d)[Tt ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d\d:\d\d)$/
 
 /**
- * Reads a date, a moment with or without its zone, a time ago (`2h`), `now`, `today` or `yesterday`, as a clock of the zone
- * has them; undefined when it is none of these.
+ * Reads a date, a timestamp with or without a zone, a time ago (`2h`), `now`, `today` or `yesterday`, in the zone;
+ * undefined for anything else.
  */
 export function parseMoment(text: string, now: number, zone: string): number | undefined {
   const ago = parseDuration(text)
@@ -22,7 +22,7 @@ export function parseMoment(text: string, now: number, zone: string): number | u
   const [, ...parts] = wallText.exec(text) ?? []
   const [year, month, day, hour = 0, minute = 0, second = 0] = parts.map(part => Number(part ?? 0))
   if (year !== undefined && month !== undefined && day !== undefined) {
-    // The 31st of February is no day, and there is no hour 25.
+    // `Date.UTC` accepts the 31st of February and the hour 25.
     const wall = new Date(Date.UTC(year, month - 1, day, hour, minute, second))
     const isTime = wall.getUTCMonth() === month - 1 && wall.getUTCDate() === day && wall.getUTCHours() === hour
     return isTime && minute < 60 && second < 60 ? momentIn(zone, { year, month, day, hour, minute, second }) : undefined
@@ -49,7 +49,7 @@ export function readZone(name: string | undefined, usual = localZone()): string 
   throw new Exit(exitCodes.usage, `--zone ${name}: expected an IANA time zone such as Europe/Berlin, UTC, or local`)
 }
 
-/** @throws Exit 2 where one of them is no moment, or the end is not after the beginning */
+/** @throws Exit 2 if one of them is no valid time, or the end is not after the start */
 export function readSpan(given: { readonly since?: string; readonly until?: string }, now: number, zone: string): Span {
   const since = given.since === undefined ? undefined : readMoment('since', given.since, now, zone)
   const until = given.until === undefined ? undefined : readMoment('until', given.until, now, zone)
@@ -57,7 +57,7 @@ export function readSpan(given: { readonly since?: string; readonly until?: stri
   return { since, until, zone }
 }
 
-/** A time range for people: how the words were read. */
+/** A time range for people, with the times that its words mean. */
 export function describeSpan({ since, until, zone }: Span): string {
   const from = since === undefined ? '' : `from ${formatIn(zone, since)} `
   return `${from}until ${until === undefined ? 'now' : formatIn(zone, until)} (${zone})`

@@ -6,7 +6,7 @@ import type { Served } from './served.ts'
 /** The command for this program: its name if it is installed, npm in a clone. */
 const ourselves = import.meta.url.endsWith('.js') ? 'tollgate' : 'npm run -s tollgate --'
 
-/** For an empty database: a key, and a sample request. */
+/** Creates a key for an empty database, and prints a sample request. */
 export async function offerFirstKey(served: Served, config: string): Promise<void> {
   const isFirst = await served.withStorage(async storage => (await storage.keys.count()) === 0)
   if (!isFirst) return

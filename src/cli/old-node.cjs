@@ -1,7 +1,7 @@
 'use strict'
 
-// Plain old JavaScript: it has to be readable by the Node it refuses. A test keeps the number in step with package.json's
-// engines.
+// Old JavaScript, because the Node that it refuses must be able to parse it. A test compares the version with
+// package.json's engines.
 var needed = '24.14.1'
 
 function parts(version) {
@@ -12,12 +12,14 @@ function isOlder(have, want) {
   return have[0] !== want[0] ? have[0] < want[0] : have[1] !== want[1] ? have[1] < want[1] : have[2] < want[2]
 }
 
-/** npm sets a variable for what it leaves out; NODE_ENV makes it leave out the same. */
+/** npm sets a variable for the packages that it omits; NODE_ENV has the same effect. */
 function leavesOut(env) {
   return /\bdev\b/.test(env.npm_config_omit || '') || (env.NODE_ENV === 'production' && !env.npm_config_include)
 }
 
-/** Why the Node of a process is too old, with the remedy that works where it runs; undefined for one that is not. */
+/**
+ * The reason why the Node of a process is too old, with a remedy for its environment; undefined if it is new enough.
+ */
 module.exports = function describeOldNode(running) {
   if (!isOlder(parts(running.versions.node), parts(needed))) return undefined
   var fault =

@@ -6,12 +6,15 @@ import { showFindings } from './show-findings.ts'
 /** The actor that the audit log names for a command's changes. */
 export const actor = 'command line'
 
-/** Reads the configuration for a command that calls upstreams, or needs their keys. @throws Exit 3 with every finding */
+/**
+ * Reads the configuration for a command that calls upstreams, or needs their keys.
+ * @throws Exit 3 with every finding
+ */
 export async function readPlan(file: string): Promise<CompiledConfig> {
   return read(file, false)
 }
 
-/** The same for a command that does neither: in its terminal the vendors' secrets need not be set. @throws Exit 3 */
+/** The same for other commands: the vendors' secrets need not be set in their terminal. @throws Exit 3 */
 export async function readBooksPlan(file: string): Promise<CompiledConfig> {
   return read(file, true)
 }
@@ -23,8 +26,7 @@ async function read(file: string, booksOnly: boolean): Promise<CompiledConfig> {
 }
 
 /**
- * Runs a command on the storage of a configuration, also while a gateway runs on it. Secrets of vendors need not be
- * set.
+ * Runs a command on the storage of a configuration, also while a gateway runs on it. Vendors' secrets need not be set.
  */
 export async function withStorage<T>(
   file: string,

@@ -4,10 +4,10 @@ import { print, say } from './exit.ts'
 import { formatTable } from './table.ts'
 import { writeOut } from './write-out.ts'
 
-/** Rows that are printed of each kind; JSON has more. */
+/** The maximum number of printed rows of each kind; JSON has more. */
 const rowsMax = 20
 
-/** Why charges are left out, for people; FILE is the one that they are rated by. */
+/** Reasons why charges are left out; FILE is the configuration with the new prices. */
 const reasons: { readonly [reason in WhatIf['notComparable'][number]['reason']]: string } = {
   model_gone: 'FILE has no such model',
   group_gone: 'FILE has no such group',
@@ -21,7 +21,10 @@ const reasons: { readonly [reason in WhatIf['notComparable'][number]['reason']]:
   open: 'not settled yet',
 }
 
-/** Prints charges at other prices: tables of models, groups and users, the sums, and what was not compared. */
+/**
+ * Prints charges at other prices: tables of models, groups and users, the sums, and the charges that were not
+ * compared.
+ */
 export function printCosts(costs: WhatIf, file: string): void {
   const { charges, before, after, currency, notComparable, uncounted } = costs
   for (const [heading, rows] of [
@@ -69,7 +72,7 @@ function tableOf(heading: string, rows: readonly CostPairOf[]): string {
   )
 }
 
-/** With its sign, also a plus: a minus alone is easily missed. */
+/** An amount with its sign, including a plus: a minus alone is easily missed. */
 function changeOf(before: number, after: number): string {
   return after > before ? `+${formatMoney(after - before)}` : formatMoney(after - before)
 }

@@ -3,7 +3,7 @@ import { print, say } from './exit.ts'
 import { foldNotes } from './fold-notes.ts'
 import { showFindings } from './show-findings.ts'
 
-/** Writes findings in the requested format: text for people has only some notes of each kind; the others are data. */
+/** Writes findings in the requested format. Text shows only some notes of each kind; the other formats have all. */
 export async function printFindings(findings: readonly LintFinding[], format: string): Promise<void> {
   if (format === 'json') for (const finding of findings) print(JSON.stringify(finding))
   else if (format === 'sarif') print(await reportFindings(findings, format))

@@ -4,13 +4,13 @@ import { parseFields } from './parse-fields.ts'
 
 const version = 'version'
 
-/** What use is added up by. */
+/** Groupings of `usage`. */
 export const usageSorts = ['day', 'user', 'end_user', 'tag', 'group', 'key', 'model', 'tier', 'upstream'] as const
 
-/** How a request may end: written here, so that `version` does not wait for the library. A test holds them against it. */
+/** The outcomes of a request. Copied here, so that `version` does not load the library. A test compares the two. */
 export const outcomes = ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] as const
 
-/** How a request may have ended for its caller: for the same reason. */
+/** The results of a request for its caller. Copied for the same reason. */
 export const results = [
   'succeeded',
   'failed',
@@ -21,10 +21,10 @@ export const results = [
   'unsuccessful',
 ] as const
 
-/** Whose tables of prices are read: written here for the same reason. */
+/** Sources of price tables. Copied for the same reason. */
 export const priceSources = ['litellm', 'openrouter', 'new-api'] as const
 
-/** The whole command line. Each command's code is loaded when it runs, so that `version` does not wait for a database. */
+/** The whole command line. Each command's code is loaded when it runs, so that `version` loads no database. */
 export function createProgram(): Command {
   const program = new Command('tollgate')
     .description('A gateway in front of AI models: keys, limits, native streaming, and bills that explain themselves.')
@@ -89,7 +89,7 @@ export function createProgram(): Command {
   return program
 }
 
-/** What would happen, or did. */
+/** Explanations of future and past requests. */
 function addExplain(program: Command): void {
   const explain = program.command('explain').description('explain what a request would do or did, and what it costs')
   explain
@@ -207,7 +207,6 @@ function addKeys(program: Command): void {
     .action(async (id, options) => (await import('./commands/keys.ts')).revokeKey(id, options))
 }
 
-/** Users. */
 /** Secrets of programs that administer the gateway. */
 function addAdminTokens(program: Command): void {
   const tokens = program
@@ -238,6 +237,7 @@ function addAdminTokens(program: Command): void {
     .action(async (id, options) => (await import('./commands/admin-tokens.ts')).revokeAdminToken(id, options))
 }
 
+/** Users. */
 function addUsers(program: Command): void {
   const users = program.command('users').description('users')
   users
@@ -336,7 +336,7 @@ function addUsers(program: Command): void {
     .action(async (name, options) => (await import('./commands/users.ts')).setPassword(name, options))
 }
 
-/** Keys of vendors. */
+/** Upstreams and their keys. */
 function addUpstreams(program: Command): void {
   const upstreams = program.command('upstreams').description('upstreams and their keys')
   upstreams
@@ -378,7 +378,7 @@ function addUpstreams(program: Command): void {
     )
 }
 
-/** Who may spend how much. */
+/** Budgets. */
 function addBudgets(program: Command): void {
   program
     .command('budgets')
@@ -389,7 +389,7 @@ function addBudgets(program: Command): void {
     .action(async options => (await import('./commands/budgets.ts')).listBudgets(options))
 }
 
-/** Stored objects at upstreams. */
+/** Objects that upstreams store for clients. */
 function addObjects(program: Command): void {
   const objects = program.command('objects').description('stored responses, files and conversations of clients')
   objects
@@ -505,7 +505,7 @@ function addEvents(program: Command): void {
     .action(async options => (await import('./commands/events.ts')).redeliver(options))
 }
 
-/** Charges and their proof. */
+/** Charges and the verification of the ledger. */
 function addLedger(program: Command): void {
   const ledger = program.command('ledger').description('charges and the ledger')
   ledger
@@ -619,7 +619,7 @@ function addInitCommands(program: Command): void {
     .action(async (name: string | undefined, options) => (await import('./commands/recipes.ts')).recipes(name, options))
 }
 
-/** The work on a configuration while nothing runs. */
+/** Commands for a configuration that need no running gateway. */
 function addConfigurationCommands(program: Command): void {
   program
     .command('fmt')
@@ -662,7 +662,7 @@ function addConfigurationCommands(program: Command): void {
     .option('--zone <name>', 'time zone of dates, such as Europe/Berlin, UTC, or local; that of the budgets by default')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
-    // Options that the command above has too are read as that one's.
+    // Commander assigns an option that the parent command also has to the parent.
     .action(async (file: string, _own, command: Command) =>
       (await import('./commands/config-cost.ts')).configCost(file, command.optsWithGlobals()),
     )
@@ -686,7 +686,7 @@ function addConfigurationCommands(program: Command): void {
     .action(async (key: string | undefined, options) => (await import('./commands/docs.ts')).docs(key, options))
 }
 
-/** What took effect on the storage. */
+/** The history of configurations. */
 function addConfigHistory(config: Command): void {
   config
     .command('history')
@@ -709,7 +709,7 @@ function addConfigHistory(config: Command): void {
     )
 }
 
-/** What another gateway has, taken over. */
+/** The import from other gateways. */
 function addImport(program: Command): void {
   program
     .command('import')
@@ -833,7 +833,7 @@ function addModelCommands(program: Command): void {
     .action(async (names, options) => (await import('./commands/models.ts')).testModels(names, options))
 }
 
-/** The work on a gateway that runs, and on its storage. */
+/** Commands for a running gateway and its storage. */
 function addRunningCommands(program: Command): void {
   program
     .command('reload')
@@ -947,7 +947,7 @@ function addErasing(users: Command): void {
     .action(async (name, options) => (await import('./commands/erase.ts')).eraseUser(name, options))
 }
 
-/** What a key may be given when it is made, and later. */
+/** Options for the settings of a key, when it is created and later. */
 function addSettings(command: Command): Command {
   return command
     .option('--group <group>', "the key's own group, instead of the user's")
@@ -976,7 +976,7 @@ function* everyCommand(command: Command, name: string): Iterable<{ readonly comm
   for (const child of command.commands) yield* everyCommand(child, `${name} ${child.name()}`)
 }
 
-/** An option that has to be there. Commander's own check comes before that of unknown options, and hides a slip in the name. */
+/** A required option. Commander checks required options before unknown ones, which would hide a misspelt option. */
 function needs(option: string): (command: Command) => void {
   return command => {
     if (command.getOptionValue(option) === undefined)
@@ -984,7 +984,7 @@ function needs(option: string): (command: Command) => void {
   }
 }
 
-/** A command that works by itself and has others below it takes a misspelt one for an argument. */
+/** Commander takes a misspelt subcommand of a command with its own action for an argument. */
 function refuseUnknownWord(command: Command, running: Command): void {
   const [word] = command.args
   if (word === undefined || command !== running) return

@@ -32,7 +32,7 @@ function startProgress(first: string): Progress {
   }
   let frame = 0
   const draw = (): void => {
-    // A text longer than the line would be repeated below.
+    // The terminal would wrap a longer text, and the next frame would not overwrite all of it.
     const text = `${frames[frame++ % frames.length]} ${now}`.slice(0, Math.max(process.stderr.columns - 1, 20))
     process.stderr.write(`\r\u001b[K${text}`)
   }

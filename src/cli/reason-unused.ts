@@ -8,7 +8,7 @@ const reasons = {
   operator: 'suspended by an operator',
 } as const
 
-/** Why a key is not used, and when it will be. */
+/** The reason why a key is not used, and the time when it will be used again. */
 export function reasonUnused({
   reason,
   code,

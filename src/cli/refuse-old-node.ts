@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 
-// The first thing that the library loads. It throws, and does not end the process: a program may do without the gateway.
+// The library loads this module first. It throws instead of ending the process: a program may work without the gateway.
 const describeOldNode = createRequire(import.meta.url)('./old-node.cjs') as (
   running: NodeJS.Process,
 ) => string | undefined

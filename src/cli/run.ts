@@ -1,7 +1,7 @@
 import { Exit, exitCodes, say, writeRecords } from './exit.ts'
 import { createProgram } from './program.ts'
 
-/** What people type to see the version, whatever the command for it is called. */
+/** Common flags for the version, whatever the command line calls its own. */
 const versionFlags = new Set(['-V', '-v', '--version'])
 
 /** Runs one command and sets the exit code (`docs/cli.md`). */
@@ -22,18 +22,18 @@ export async function run(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** `--format json` at any position: errors of the arguments are reported in that format too. */
+/** Looks for `--format json` at any position: errors in the arguments use that format too. */
 function asksForRecords(argv: readonly string[]): boolean {
   return argv.some((word, i) => word === '--format=json' || (word === '--format' && argv[i + 1] === 'json'))
 }
 
-/** The reader of our output (`| head`) has ended. */
+/** Ends without an error when the reader of our output (`| head`) has ended. */
 function endQuietly(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
   process.exit(exitCodes.ok)
 }
 
-/** A refusal has its own remedy; for a fault, the kind helps. */
+/** A StorageError names its own remedy; for other errors, the name helps. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.name === 'StorageError' ? error.message : `${error.name}: ${error.message}`

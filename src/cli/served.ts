@@ -11,7 +11,7 @@ import {
   type Storage,
 } from '../index.ts'
 
-/** A gateway that serves, in this process or in several. */
+/** A running gateway, in this process or in worker processes. */
 export type Served = Listening & {
   readonly plan: CompiledConfig
   readonly log: Pick<Log, 'info' | 'warn'>
@@ -21,15 +21,15 @@ export type Served = Listening & {
   open(): number | Promise<number>
   reload(cause: ConfigCause): Promise<ReloadResult>
   close(): Promise<void>
-  /** Leaves everything as it is, for a process that is about to exit. */
+  /** Releases nothing, for a process that is about to exit. */
   abandon(): void
-  /** Lends the storage. */
+  /** Calls `work` with the storage. */
   withStorage<T>(work: (storage: Storage) => Promise<T>): Promise<T>
-  /** Settles when it cannot go on. */
+  /** Settles when the gateway cannot continue. */
   readonly failed: Promise<Error>
 }
 
-/** One process: this one. */
+/** Serves in this process. */
 export async function serveHere(config: string, plan: CompiledConfig): Promise<Served> {
   const gateway = await createGateway(config, { plan })
   try {

@@ -1,7 +1,7 @@
 import { type LintFinding, describeFindings } from '../index.ts'
 import { keepColours, writeLines } from './write-out.ts'
 
-/** Findings as words for people, in colour where their terminal has some and NO_COLOR is not set. */
+/** Findings as text for people, in colour if the terminal has colours and NO_COLOR is not set. */
 export async function showFindings(findings: readonly LintFinding[]): Promise<string> {
   if (!process.stderr.isTTY || !process.stderr.hasColors()) return describeFindings(findings, { color: false })
   return keepColours(await describeFindings(findings.map(escapeFinding), { color: true }))

@@ -1,6 +1,6 @@
 import type { Operation, SmallRequest } from '../index.ts'
 
-/** The first of a model's operations that a small request is known for, those that make images last; undefined for none. */
+/** The first operation of a model with a known small request, image operations last; undefined for none. */
 export function smallestRequest(
   operations: readonly Operation[],
   model: string,

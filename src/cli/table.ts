@@ -1,6 +1,6 @@
 import { writeOut } from './write-out.ts'
 
-/** Rows under headings, in columns as wide as they need to be. A name of several lines is written in one. */
+/** Formats rows under headings, in columns as wide as needed. Line breaks in a cell are escaped. */
 export function formatTable(headings: readonly string[], given: readonly (readonly string[])[]): string {
   const rows = given.map(row => row.map(writeOut))
   const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map(row => (row[i] ?? '').length)))

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 'use strict'
 
-// The command, of the package and of a clone. An old Node would fail at the first line of a module it cannot parse, so it
-// is checked first. Plain JavaScript, so that what a clone runs is compiled once: with TypeScript at its entry Node loads its
-// compiler at every start, a tenth of the time that one takes.
+// The command of the package and of a clone. The version is checked first, because an old Node would fail at the first
+// line of a module that it cannot parse. This is plain JavaScript, so that the compile cache covers everything in a
+// clone: with a TypeScript entry Node loads its compiler at every start, a tenth of the start time.
 require('./guard.cjs')
 require('node:module').enableCompileCache()
 const isBuilt = require('node:fs').existsSync(`${__dirname}/bin.js`)

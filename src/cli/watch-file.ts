@@ -9,8 +9,8 @@ const restMs = 200
 export type Belonging = { readonly named: readonly string[]; readonly patterns: readonly string[] }
 
 /**
- * Calls when the content of a file, or of one that belongs to it, has changed and has been at rest for a moment; editors
- * write in several steps. The result lists the files that belong to it now.
+ * Calls `onChange` when the content of a file, or of a file that belongs to it, has changed and then stayed the same
+ * for a moment; editors write in several steps. The returned function sets the files that belong to it now.
  */
 export function watchFile(file: string, onChange: () => void): (belonging: Belonging) => void {
   const path = resolve(file)
@@ -25,7 +25,7 @@ export function watchFile(file: string, onChange: () => void): (belonging: Belon
   const look = (): void => {
     rest = undefined
     const now = readAll()
-    // Between two steps of an editor the file may be gone or empty; what is there at rest counts.
+    // Between two steps of an editor the file may be missing or empty; only the content at rest counts.
     if (now.get(path) === undefined || isSame(now, known)) return
     known = now
     onChange()
@@ -36,7 +36,7 @@ export function watchFile(file: string, onChange: () => void): (belonging: Belon
     rest = setTimeout(look, restMs)
   }
 
-  /** The folder is watched, not the file: an editor that replaces the file would end a watch on it. */
+  /** Watches the folder, not the file: an editor that replaces the file would end a watch on it. */
   const watchFolder = (folder: string): void => {
     if (watched.has(folder)) return
     try {
@@ -44,8 +44,8 @@ export function watchFile(file: string, onChange: () => void): (belonging: Belon
         const one = name === null ? undefined : resolve(folder, name)
         const isOwn =
           one === undefined || known.has(one) || belonging.patterns.some(pattern => folderOfPattern(pattern) === folder)
-        // What a link leads to may change under another name: Kubernetes swaps a folder next to it. A busy neighbour does
-        // not put the look off.
+        // The target of a link may change under another name: Kubernetes replaces a folder next to it. Frequent changes
+        // of other files do not postpone the check.
         if (!isOwn && (rest !== undefined || ![...known.keys()].some(own => dirname(own) === folder && isLink(own))))
           return
         lookSoon()
@@ -79,7 +79,7 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** Tables may be long. */
+/** A digest instead of the text, because price tables may be long. */
 function digest(text: string | undefined): string | undefined {
   return text === undefined ? undefined : createHash('sha256').update(text).digest('base64')
 }
@@ -88,7 +88,7 @@ function isSame(one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, un
   return one.size === other.size && [...one].every(([key, value]) => other.has(key) && other.get(key) === value)
 }
 
-/** The folders above a pattern's first wild part are plain names. */
+/** The part of a pattern's path before its first wildcard. */
 function folderOfPattern(pattern: string): string {
   const parts = dirname(pattern).split('/')
   const wild = parts.findIndex(part => /[*?[{]/.test(part))

@@ -5,7 +5,9 @@
  */
 const obeyed = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
 
-/** One line of text as one line: names, sizes, qualities and field names are what people sent, and may hold anything. */
+/**
+ * Escapes a text to one safe line: names, sizes, qualities and field names are from clients and may contain anything.
+ */
 export function writeOut(text: string): string {
   return text.replaceAll(obeyed, escapeOne)
 }

@@ -1,15 +1,16 @@
 import type { Charge, ChargeItem, TierSource } from './charge.ts'
 
 /**
- * The charging plugin's explanation of a charge. State, money and flags are explained alike for every charge.
+ * The charging plugin's explanation of a charge. State, money and flags are the same for every charge, so they are not
+ * part of it.
  */
 export type Account = {
-  /** In one line: what was charged. */
+  /** In one line: the charged items. */
   readonly text: string
   /** The number of items charged one by one; null for charges by usage. */
   readonly count: number | null
   readonly rule: {
-    /** How the price was found. */
+    /** The way the price was found. */
     readonly text: string
     readonly rows: readonly AccountRow[]
     /** Facts that prices depend on, if there are more than a tier or a unit. */
@@ -34,7 +35,8 @@ export type AccountRow = {
 }
 
 /**
- * A line of a stored charge as its own facts rate it today. `fault` if they cannot: the rest of the text `line 0 …`.
+ * A line of a stored charge, rated again today from its stored facts. `fault`: the reason why that is impossible, as
+ * the rest of the text `line 0 …`.
  */
 export type Replayed =
   | { readonly index: number; readonly tier: string; readonly source: TierSource; readonly price: number }

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../util/awaitable.ts'
 import { type Role, roles } from './shapes/user.ts'
 
-/** What a token may do, within its role. Every request that only reads needs `read`. */
+/** The permissions of a token, within its role. Every request that only reads needs `read`. */
 export const adminScopes = ['read', 'keys', 'people', 'money', 'config'] as const
 
 export type AdminScope = (typeof adminScopes)[number]
@@ -17,9 +17,9 @@ export type AdminToken = {
   readonly scopes: readonly AdminScope[]
   /** Addresses and CIDR blocks from which it is accepted; null for all. */
   readonly ips: readonly string[] | null
-  /** First characters and last four of the secret, for people. */
+  /** The first characters and the last four of the secret, so that people can recognise it. */
   readonly hint: string
-  /** Who created it: a user's name, or `command line`. */
+  /** The creator: a user's name, or `command line`. */
   readonly by: string
   readonly createdAt: number
   /** Null: it does not expire. */
@@ -32,14 +32,14 @@ export type NewAdminToken = Pick<AdminToken, 'name' | 'role' | 'scopes' | 'ips' 
   readonly hash: string
 }
 
-/** The audit log's name for a token. No user has it: names of users contain no spaces. */
+/** The actor of a token in the audit log. No user has such a name, because user names contain no spaces. */
 export function actorOfToken({ name }: Pick<AdminToken, 'name'>): string {
   return `token ${name}`
 }
 
 /**
- * A token is valid until it is revoked, expires, or its creator is no longer an active administrator. Tokens of the command
- * line have no such creator.
+ * Stores admin tokens. A token is valid until it is revoked, it expires, or its creator is no longer an active
+ * administrator. Tokens of the command line have no such creator.
  */
 export type AdminTokenStore = {
   /** @throws StorageError `token_exists`, `name_unprintable` */
@@ -50,6 +50,6 @@ export type AdminTokenStore = {
   list(): Awaitable<readonly AdminToken[]>
   /** By its id or name. @returns the revoked token; undefined if there is none */
   revoke(idOrName: string, by: string): Awaitable<AdminToken | undefined>
-  /** The token was used now. */
+  /** Records a use of the token now. */
   touch(id: string): Awaitable<void>
 }

@@ -1,18 +1,18 @@
 import type { Awaitable } from '../util/awaitable.ts'
 import type { Micros } from '../util/units.ts'
 
-/** Who shares a cached answer: the key of the request, all keys of its user, or all keys of its group. */
+/** The keys that share a cached answer: the key of the request, all keys of its user, or all keys of its group. */
 export const cacheScopes = ['key', 'user', 'group'] as const
 export type CacheScope = (typeof cacheScopes)[number]
 
 /** Fields that identify the client and do not change the answer. */
 export const attributionFields = ['user', 'safety_identifier', 'metadata', 'labels', 'prompt_cache_key'] as const
 
-/** How answers of a model are kept for equal requests. */
+/** The caching of a model's answers for equal requests. */
 export type CachePolicy = {
   readonly forMs: number
   readonly per: CacheScope
-  /** For all keys that do not opt out, or only for keys that opt in. */
+  /** Applies to all keys that do not opt out, or only to keys that opt in. */
   readonly keys: 'all' | 'opted_in'
   /** Whether image answers are cached too. */
   readonly images: boolean
@@ -22,7 +22,7 @@ export type CachePolicy = {
   readonly hit: { readonly each: Micros; readonly timesMicros: number; readonly at: string }
 }
 
-/** What the cache did for a request: `hit`, `miss` (and its answer may be kept), or `bypass` (it may not). */
+/** The result of the cache for a request: `hit`, `miss` (its answer may be cached), or `bypass` (it may not). */
 export const cacheResults = ['hit', 'miss', 'bypass'] as const
 export type CacheResult = (typeof cacheResults)[number]
 
@@ -46,7 +46,7 @@ export type SharedTexts = {
   put(key: string, text: string, ms: number): Promise<void>
 }
 
-/** Rounded half up, in whole numbers (BigInt): their product may exceed the precision of a double. */
+/** The price of a hit, rounded half up. It uses BigInt, because the product may exceed the precision of a double. */
 export function priceOfHit({
   full,
   each,

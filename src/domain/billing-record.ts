@@ -15,7 +15,7 @@ import { computed, shownOf, viewOf } from './shapes/view.ts'
 import { shortPlace } from './short-place.ts'
 import { formatMoney } from '../util/units.ts'
 
-/** The labels of `docs/rules.md#billing-labels`, as the console prints them. */
+/** The labels of `docs/rules.md#billing-labels`, for the console. */
 export const sourceLabels: { readonly [source in TierSource]: string } = {
   told: '应答所述',
   output: '输出尺寸',
@@ -56,7 +56,7 @@ const lineView = viewOf<ExplainedLine>()({
   ),
 })
 
-/** The prices that applied: the price rows at that time, and how one of them was chosen, in words. */
+/** The prices that applied: the price rows at that time, and in words how one of them was chosen. */
 const ruleSchema = {
   type: 'object',
   additionalProperties: false,
@@ -158,8 +158,8 @@ export const billView = viewOf<Explained>()({
 export type BillingRecord = ReturnType<typeof billView.show>
 
 /**
- * The one explanation of a charge. The log record, the details view, `GET /v1/charges/{id}` and the command line all
- * print this; none computes its own. `known`: plugins that may have made the charge (`plan.plugins.known`).
+ * The only explanation of a charge. The log record, the details view, `GET /v1/charges/{id}` and the command line all
+ * print it; none computes its own. `known`: plugins that may have made the charge (`plan.plugins.known`).
  */
 export function billingRecord(charge: Charge, known: readonly KnownPlugin[]): BillingRecord {
   const account = chargerOf(known, charge)?.record?.(charge) ?? plainAccount(charge)
@@ -179,7 +179,7 @@ function factsOf({ lines }: Charge): { readonly [name: string]: string } {
 
 const omittedFlag = 'parts_omitted'
 
-/** An unknown part was removed from the delivered response. */
+/** Whether an unknown part was removed from the delivered response. */
 function isIncomplete({ state, reason }: Charge): boolean {
   return state === 'settled' && reason?.startsWith(`${omittedFlag}:`) === true
 }
@@ -190,7 +190,7 @@ function explainLine(line: ChargeItem, { reason }: Charge, account: Account): Re
   return { why: `decided by a person: ${reason ?? 'no reason given'}`, at: null }
 }
 
-/** The default explanation of a charge, for plugins that are gone or explain nothing. */
+/** The default explanation of a charge, for plugins that are gone or do not explain it. */
 function plainAccount({ lines, rule }: Charge): Account {
   const nameOf = ({ tier, quantity }: ChargeItem): string => (quantity === null ? tier : `${tier} ${quantity}`)
   return {

@@ -31,9 +31,8 @@ export type EncodedForm = {
   readonly contentType: string
   readonly bytes: number
   /**
-   * @param lend the memory of a chunk is reused for the chunk after the next, for readers that have sent or copied a
-   * chunk
-   * before they read more, such as readers that wait for `drain`. Without it, every chunk belongs to the reader.
+   * @param lend reuses the memory of a chunk for the chunk after the next, for readers that have sent or copied a
+   * chunk before they read more, such as readers that wait for `drain`. Without it, every chunk belongs to the reader.
    */
   open(lend?: boolean): Readable
 }
@@ -49,9 +48,9 @@ export type Composed = {
 }
 
 /**
- * The client's request body.
- * `none`: nothing. `json`: one object, whole in memory. `form`: read and kept by the plugin that parses forms,
- * which also serializes it. `composed`: built for the upstream. `stream`: bytes that were not read yet.
+ * The client's request body. `none`: empty. `json`: one object, completely in memory. `form`: read and stored by the
+ * plugin that parses forms, which also serialises it. `composed`: built for the upstream. `stream`: bytes that were
+ * not read yet.
  */
 export type Body =
   | { readonly kind: 'none' }
@@ -77,8 +76,8 @@ export type Body =
 export const fieldBytesMax = 4 * 1024 * 1024
 
 /**
- * The value of a top-level field: of a JSON object, or of the first text part with that name. For longer fields there
- * is `body.json.get`, which blocks all other requests meanwhile.
+ * The value of a top-level field of a JSON object, or of the first text part with that name. For longer fields use
+ * `body.json.get`, which blocks all other requests meanwhile.
  * @throws Failure field_too_long for more than 4 MiB of JSON
  */
 export function readField(body: Body, name: string): Json | undefined {
@@ -88,7 +87,7 @@ export function readField(body: Body, name: string): Json | undefined {
   return undefined
 }
 
-/** Clients that always send a field write null or an empty text for no value. */
+/** Whether a field has no value. Clients that always send a field use null or an empty text for no value. */
 export function isEmptyField(value: Json | undefined): boolean {
   return value === undefined || value === null || value === ''
 }

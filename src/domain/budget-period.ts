@@ -7,17 +7,17 @@ export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday',
 export type Weekday = (typeof weekdays)[number]
 
 /**
- * A period whose sum is added from days: a week, a month that begins on another day than the first, or a number of last
- * days. A week without a weekday begins on Monday.
+ * A period whose sum is the sum of days: a week, a month from another day than the first, or the last days. A week
+ * without a weekday begins on Monday.
  */
 export type WindowPeriod = 'week' | `week@${Weekday}` | `month@${number}` | `${number}d`
 
-/** The period of a budget, in one word, which is compared and stored. */
+/** The period of a budget, in one word that is compared and stored. */
 export type BudgetPeriod = PlainPeriod | WindowPeriod
 
 /** The longest rolling period. The store keeps daily sums for as many days and some more. */
 export const rollingMax = 90
-/** Every month has this day. */
+/** The last day that every month has. */
 export const monthDayMax = 28
 
 const rollingWord = /^(?:[2-9]|[1-8][0-9]|90)d$/
@@ -127,8 +127,8 @@ function longest(period: BudgetPeriod): number {
 }
 
 /**
- * Whether an amount in one period allows nothing that the same amount in the other refuses. A week may span two months,
- * so only a rolling period of at least the same length contains a week or a month.
+ * Whether an amount per `period` never allows more than the same amount per `most`. A week may span two months, so
+ * only a rolling period of at least the same length contains a week or a month.
  */
 export function isPeriodWithin(period: BudgetPeriod, most: BudgetPeriod): boolean {
   if (period === most || period === 'total' || most === 'day') return true

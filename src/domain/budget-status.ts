@@ -40,7 +40,7 @@ export function budgetStatuses(from: Books & People): readonly BudgetStatus[] {
   ]
 }
 
-/** End users of a list: those with the least remaining budget. */
+/** The maximum number of listed end users: those with the least remaining budget. */
 const endUsersShown = 100
 
 type People = { readonly users: readonly User[]; readonly keys: readonly Key[] }
@@ -51,13 +51,13 @@ type SumsReader = {
   endUsers(periods: ReturnType<typeof windowsIn>): Awaitable<readonly NamedSums[]>
 }
 
-/** The states of budgets as lists show them. */
+/** The states of budgets for lists. */
 export type BudgetList = {
-  /** Of groups, users, balances and keys; empty if one end user is wanted. */
+  /** The states of groups, users, balances and keys; empty if a single end user is requested. */
   readonly above: readonly BudgetStatus[]
-  /** Of the end users with the least remaining budget, at most 100. */
+  /** The states of the end users with the least remaining budget, at most 100. */
   readonly shown: readonly BudgetStatus[]
-  /** How many end users have a budget and have spent or held anything. */
+  /** The number of end users with a budget and with spent or held amounts. */
   readonly endUsers: number
 }
 
@@ -138,7 +138,7 @@ export function levelsAbove(plan: Books['plan'], keys: readonly Key[]): readonly
   return [...found.values()]
 }
 
-/** Of the budgets that apply to a key, the state of the one with the least remaining. */
+/** The state of the key's applicable budget with the least remaining. */
 export function tightestOf(from: Books, key: Key): BudgetStatus | undefined {
   const group = from.plan.groups.get(key.group ?? key.userGroup)
   const above = group

@@ -15,7 +15,7 @@ export const alwaysBooked: ReadonlySet<LevelKind> = new Set(['user', 'group'])
 /** Percents of a budget at which an event reports how much of it is spent. */
 export const defaultThresholds: readonly number[] = [80, 100]
 
-/** What may be spent in a period. `soft`: events report how much of it is spent, and nothing is refused. */
+/** The amount that may be spent in a period. `soft`: only events report the spending, and nothing is refused. */
 export type Budget = { readonly amount: Micros; readonly per: BudgetPeriod; readonly soft?: true }
 
 /** The amount spent in the day or month `from`, which is midnight of its first date in UTC, whatever the zone. */
@@ -40,10 +40,10 @@ export function spellsAt(at: number, zone: string): { readonly day: number; read
   return { day, month: Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) }
 }
 
-/** The allowed clock difference within a fleet. A time further ahead comes from a wrong clock. */
+/** The allowed clock difference within a fleet. A time further ahead is from a wrong clock. */
 export const aheadMs = 3_600_000
 
-/** The last possible day and month for a valid clock that is ahead of `at`. */
+/** The latest day and month for a valid clock that is ahead of `at`. */
 export function spellsAhead(at: number, zone: string): { readonly day: number; readonly month: number } {
   return spellsAt(at + aheadMs, zone)
 }
@@ -59,7 +59,7 @@ export function isLate(at: number, now: number, zone: string): boolean {
 }
 
 /**
- * When a budget next renews after `at`; null for a lifetime budget. A rolling budget never renews as a whole: its
+ * The next renewal of a budget after `at`; null for a lifetime budget. A rolling budget never renews as a whole: its
  * earliest day drops out at the next midnight.
  */
 export function renewalAt(period: BudgetPeriod, at: number, zone: string): number | null {
@@ -94,7 +94,7 @@ export function paceOf(period: BudgetPeriod, at: number, zone: string): Lasting 
   return period === 'total' || rollingDays(period) !== undefined ? undefined : spellOf(period, at, zone)
 }
 
-/** A forecast needs one part in so many of the period to have passed. */
+/** A forecast needs at least this fraction of the period, as 1/24. */
 const paceShare = 24
 
 /** The forecast for the end of a period at the current rate; null while it is too early. */

@@ -22,10 +22,10 @@ export type ChargeState = (typeof chargeStates)[number]
 export const tierSources = ['told', 'output', 'request', 'default'] as const
 export type TierSource = (typeof tierSources)[number]
 
-/** The tier of a line whose price a person decided; such a line also has it as a flag. */
+/** The tier of a line with a price that a person decided; the line also has it as a flag. */
 export const decidedTier = 'decided'
 
-/** The members of a line, in the order of its columns. */
+/** The members of a charge item, in the order of its columns. */
 export const chargeItemMembers = {
   index: whole('idx'),
   tier: text('tier'),
@@ -40,11 +40,11 @@ export const chargeItemMembers = {
   quantity: wholeOrNull('quantity'),
 } as const
 
-/** What the response reported and a line was rated by. */
+/** Facts in the response that determined the price of a line. */
 export type ChargeItemFacts = {
   /** Width and height in pixels. */
   readonly size?: { readonly width: number; readonly height: number }
-  /** By the names that the family's description gives them. */
+  /** By name, from the family's description. */
   readonly facts?: { readonly [name: string]: string }
 }
 
@@ -55,7 +55,7 @@ export function amountOfItems(lines: readonly Pick<ChargeItem, 'price'>[]): Micr
   return lines.reduce((total, { price }) => total + price, 0)
 }
 
-/** The facts of a charge when it is opened, in the order of its columns; enough to rate it again later. */
+/** The facts of a charge at its opening, in the order of its columns; enough to rate it again later. */
 export const factMembers = {
   /** The request's id. */
   id: text('id'),
@@ -68,11 +68,11 @@ export const factMembers = {
   upstream: text('upstream'),
   configRevision: text('config_revision'),
   currency: text('currency'),
-  /** As the client sent them; null when absent. */
+  /** As the client sent it; null if absent. */
   size: foreignOrNull('size'),
   quality: foreignOrNull('quality'),
   n: whole('n'),
-  /** All data for the rating besides the returned bytes: tier rows, prices, sources, their places in the file. */
+  /** All data for the rating except the returned bytes: tier rows, prices, sources, their places in the file. */
   rule: json('rule', {}, (rule: ChargeRule) => rule),
 } as const
 
@@ -81,13 +81,13 @@ export type ChargeFacts = Values<typeof factMembers> & {
   readonly attribution?: string | null
 }
 
-/** How a charge ended. */
+/** The course of a charge, and its end. */
 export const courseMembers = {
   state: oneOf('state', chargeStates),
   reason: textOrNull('reason'),
   hold: money('hold'),
   amount: money('amount'),
-  /** A sum of ledger entries, read with the row. */
+  /** The sum of refund entries in the ledger, read with the row. */
   refunded: money('refunded'),
   createdAt: moment('created_at'),
   endedAt: momentOrNull('ended_at'),
@@ -108,7 +108,9 @@ export type ChargeRule = {
   readonly [fact: string]: unknown
 }
 
-/** What a charge saved: `full` of its rule is the regular price of the same response; absent for most charges. */
+/**
+ * The saved amount of a charge: `full` in its rule is the regular price of the same response; absent for most charges.
+ */
 export function savedBy({ full }: Readonly<Record<string, unknown>>, amount: Micros): Micros {
   return typeof full === 'number' ? Math.max(0, full - amount) : 0
 }
@@ -127,18 +129,20 @@ export type UnitRow = {
 export type UsageRule = {
   readonly kind: 'usage'
   readonly prices: readonly UnitRow[]
-  /** The first whose conditions hold replaces the prices that it lists, for the whole request. */
+  /** The first entry whose conditions hold replaces the prices that it lists, for the whole request. */
   readonly overrides?: readonly { readonly if: PriceConditions; readonly prices: readonly UnitRow[] }[]
-  /** Factors for the whole request; all apply whose conditions hold. */
+  /** Factors for the whole request; each applies if its conditions hold. */
   readonly times?: readonly { readonly if: PriceConditions; readonly by: string; readonly at: string }[]
-  /** Lines hold every reported count, priced or not; absent for charges of versions that stored only priced counts. */
+  /**
+   * Lines contain every reported count, priced or not; absent for charges of versions that stored only priced counts.
+   */
   readonly counts?: 'all'
   /** The group's factor at the time of the charge, as a decimal string. */
   readonly multiplier: string
   readonly warnings: readonly string[]
 }
 
-/** A price that can be applied, and its place. */
+/** A price and its place in the file. */
 export type PriceRow = { readonly price: Micros; readonly at: string }
 
 /** Prices per image by size tiers, and prices of additional items. */
@@ -155,18 +159,20 @@ export type TierRule = {
   readonly otherwise: string
   /** The tier of the requested size, if it has one. */
   readonly requestedTier: string | null
-  /** The largest tier that the family expects in responses; absent if any may occur. */
+  /** The largest tier that the family expects in responses; absent if any tier may occur. */
   readonly largestOutput?: string
   readonly warnings: readonly string[]
-  /** The requested size costs more than the actual image: the actual tier, and a size with the same result. */
+  /**
+   * Present if the requested size costs more than the actual image: the actual tier, and a size with the same result.
+   */
   readonly cheaper?: { readonly tier: string; readonly size: string }
-  /** Names by which the price of an image is looked up; absent if it is looked up by tier. */
+  /** The names whose values select the price of an image; absent if the tier selects it. */
   readonly by?: readonly string[]
   /** Prices of an image by the values of `by`, joined by a space; absent if the tiers have the prices. */
   readonly prices?: readonly (PriceRow & { readonly label: string })[]
-  /** Names of request fields that prices depend on; absent for none. */
+  /** Requested values that prices depend on, by name; absent for none. */
   readonly asked?: { readonly [name: string]: string }
-  /** Those names that responses report; the response takes precedence over the request. */
+  /** The names whose values responses report; the response takes precedence over the request. */
   readonly facts?: readonly string[]
   /** The size of the requested images, in pixels. */
   readonly askedSize?: { readonly width: number; readonly height: number }
@@ -183,10 +189,13 @@ export type PriceFactor = {
   readonly by: string
 }
 
-/** Something that is charged in addition to images. Quantities are whole numbers: pictures, steps, tokens, pixels, milliseconds. */
+/**
+ * An item that is charged in addition to images. Quantities are whole numbers: pictures, steps, tokens, pixels,
+ * milliseconds.
+ */
 export type ChargeItemRule = PriceRow & {
   readonly per: 'input_image' | 'request' | 'megapixel' | 'step' | 'second' | 'token'
-  /** The name of its price, which its lines have as their tier. */
+  /** The name of its price, and the tier of its lines. */
   readonly name: string
   /** The quantity that the price is for. */
   readonly unit: number
@@ -194,19 +203,21 @@ export type ChargeItemRule = PriceRow & {
   readonly once: boolean
   /** Partial units are rounded up. */
   readonly whole?: true
-  /** The price of the first unit of a picture, if it differs. */
+  /** The price of the first unit of each picture, if it differs. */
   readonly first?: PriceRow & { readonly name: string }
-  /** The field with the quantity; absent if the output's pixels decide, or the request has set it. */
+  /** The field with the quantity; absent if the output's pixels decide, or the request did. */
   readonly from?: string
   /** The quantity of the request: per picture, or in total for other items. Absent if unknown. */
   readonly asked?: readonly number[]
   /** The quantity if no source gives it. */
   readonly otherwise?: number
-  /** If the response reports no quantity: the maximum is used, and the charge is settled or left for review. */
+  /**
+   * The rule if the response reports no quantity: the maximum is used, and the charge is settled or left for review.
+   */
   readonly missing?: 'estimate' | 'review'
-  /** The maximum that a line is charged. */
+  /** The maximum charged quantity: per picture, or in total for other items. */
   readonly max?: number
-  /** The number of free pictures, if pictures are counted, by the family; absent for none. */
+  /** The family's number of free pictures, if pictures are counted; absent for none. */
   readonly free?: number
   readonly fields?: readonly string[]
 }

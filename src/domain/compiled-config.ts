@@ -8,15 +8,15 @@ import type { ObjectTraits } from './stored-objects.ts'
 
 export type Route = {
   readonly method: string
-  /** As written: `/v1/images/edits`, `/v1/charges/{id}`. An alias is a route of its own. */
+  /** As written: `/v1/images/edits`, `/v1/charges/{id}`. Each alias is a separate route. */
   readonly path: string
-  /** The path at upstreams, with the same `{names}`: that of the first spelling of the route. */
+  /** The path at upstreams, with the same `{names}`: the path of the route's first spelling. */
   readonly upstreamPath: string
   readonly origin: Origin
   readonly operation: string
   /** The known traits of the operation; absent for an operation that only the configuration file defines. */
   readonly traits?: OperationTraits
-  /** How it uses objects that upstreams store; absent for not at all. */
+  /** The use of objects that upstreams store; absent for none. */
   readonly object?: ObjectTraits
   /** The work may go on after the response. */
   readonly deferred?: DeferredTraits
@@ -30,9 +30,9 @@ export type Route = {
   readonly segments?: true
   /** The name of an API format, or `by-caller`: the API format of the caller. */
   readonly dialect: string
-  /** Whether the response is a stream: as `stream` in the body says, always, or never. */
+  /** Whether the response is a stream: always, never, or by the field `stream` of the body. */
   readonly stream: 'field' | 'always' | 'never'
-  /** `form-or-json`: by the content type; `any`: bytes that pass unread. */
+  /** `form-or-json`: by the content type; `any`: bytes that pass through without parsing. */
   readonly body: 'none' | 'json' | 'form' | 'form-or-json' | 'any'
   readonly bodyBytesMax: number
   /** Whether connections may be used for several requests; undefined leaves it to the upstream. */
@@ -53,24 +53,24 @@ export type Route = {
 export type SessionBounds = {
   /** A session without messages ends after this time. */
   readonly idleMs: number
-  /** A session ends after this time, whatever happens on it. */
+  /** The maximum duration of a session. */
   readonly totalMs: number
   /** The peer gets a ping after this time without messages. */
   readonly pingMs: number
   readonly messageBytesMax: number
   /** The maximum number of open sessions of one key in one process. */
   readonly perKeyMax: number
-  /** How each message becomes a request; absent if frames pass through to an upstream. */
+  /** The request for each message; absent if frames pass through to an upstream. */
   readonly each?: { readonly method: string; readonly path: string }
 }
 
 export type PipelineStep = { readonly plugin: string; readonly options: unknown; readonly origin: Origin }
 
-/** Plugins explain charges. They are not frozen, because they are foreign code. */
+/** The plugins that explain charges. They are not frozen, because they are code of other authors. */
 export type ConfigPlugins = {
   /** Plugins of the pipeline, in its order. */
   readonly inUse: readonly KnownPlugin[]
-  /** These plugins and all others that came with the gateway, so that their older charges can still be explained. */
+  /** These plugins and all other built-in ones, so that older charges can still be explained. */
   readonly known: readonly KnownPlugin[]
 }
 
@@ -80,24 +80,24 @@ export type ServerConfig = {
   readonly listen: Address
   readonly ops: Address | undefined
   readonly bodyBytesMax: number
-  /** Bytes of bodies held in memory, all requests together. */
+  /** The maximum bytes of bodies in memory, for all requests together. */
   readonly memoryBytesMax: number
-  /** Bytes of bodies spooled to disk, all requests together. */
+  /** The maximum bytes of bodies spooled to disk, for all requests together. */
   readonly spoolBytesMax: number
   /** The number of `serve` processes; `auto` is one for each CPU. An embedded gateway is always one process. */
   readonly workers: number | 'auto'
-  /** How long requests in flight may continue after the stop signal. */
+  /** The maximum time for requests in flight after the stop signal. */
   readonly drainMs: number
-  /** How long new requests are still accepted after the stop signal, while the gateway reports that it is not ready. */
+  /** The time after the stop signal in which new requests are still accepted; readiness checks fail meanwhile. */
   readonly drainWaitMs: number
   /**
-   * Idle time after which a stream gets a heartbeat, and a client that waits for its response a 102; undefined for
-   * neither.
+   * The idle time after which a stream gets a heartbeat, and a client that waits for its response gets a 102;
+   * undefined for neither.
    */
   readonly heartbeatMs: number | undefined
   /** The address of the console in browsers, such as `https://ai.example.com`; absent: that of the request. */
   readonly publicUrl?: string
-  /** Parts of the user agents that understand a 102; other clients take it for the response. */
+  /** Parts of the user agents that understand a 102; other clients would take it for the response. */
   readonly agentsAccepting102: readonly string[]
   /** Web origins that may send requests; `*` is any. Empty: no CORS headers at all. */
   readonly corsOrigins: readonly string[]
@@ -111,11 +111,11 @@ export type ServerConfig = {
   readonly trustedProxies?: readonly string[]
   /** The maximum number of client connections of one process; absent for unlimited. */
   readonly connectionsMax?: number
-  /** The same for one address that is no trusted proxy. */
+  /** The same for each address that is not a trusted proxy. */
   readonly connectionsPerAddress?: number
 }
 
-/** Where traces and metrics are sent by OTLP. */
+/** The OTLP destination of traces and metrics. */
 export type OtlpConfig = {
   readonly endpoint: string
   readonly headers: { readonly [name: string]: string }
@@ -128,7 +128,7 @@ export type OtlpConfig = {
   readonly attributes: ReadonlySet<OtlpAttribute>
 }
 
-/** Metric dimensions that may have more series. */
+/** Optional dimensions of metrics, which multiply the number of series. */
 export const metricDimensions = ['model', 'group'] as const
 export type MetricDimension = (typeof metricDimensions)[number]
 
@@ -144,7 +144,7 @@ export type WebhookConfig = {
   /** Signing secrets: the current one, and the next one during a rotation. */
   readonly secrets: readonly string[]
   readonly kinds: readonly EventKind[]
-  /** Private network addresses are allowed. */
+  /** Whether private network addresses are allowed. */
   readonly allowPrivate: boolean
   /** For e-mail. */
   readonly from?: string
@@ -157,23 +157,20 @@ export type WebhookConfig = {
  */
 export type ConfigSettings = { readonly [path: string]: string }
 
-/**
- * Files that a configuration refers to: those that were read or could not be read, and patterns that further files may
- * match. Absolute paths.
- */
+/** Files that a configuration refers to, readable or not, and patterns that further files may match. Absolute paths. */
 export type ConfigFiles = { readonly named: readonly string[]; readonly patterns: readonly string[] }
 
-/** The whole configuration, frozen; a request keeps the plan with which it began. */
+/** The whole configuration, frozen. A request keeps the configuration with which it began. */
 export type CompiledConfig = {
   /** First 12 hex digits of the SHA-256 of the effective configuration (secrets left out). */
   readonly revision: string
   readonly file: string
-  /** Further files besides `file` that it was read from; absent for none. */
+  /** The other files of the configuration; absent for none. */
   readonly files?: ConfigFiles
-  /** The source of everything else: a configuration and its changes are described from it. */
+  /** The basis of descriptions and comparisons of configurations. */
   readonly settings: ConfigSettings
   /**
-   * Files that `${file:…}` refers to, by absolute path, each with a marker of its content. Markers can only be compared
+   * Files that `${file:…}` refers to, by absolute path, each with a marker of its content. Markers are comparable only
    * within this process. `''`: the file was empty.
    */
   readonly secretFiles: ReadonlyMap<string, string>
@@ -185,13 +182,13 @@ export type CompiledConfig = {
   readonly server: ServerConfig
   readonly storage: string
   readonly counters: string
-  /** How long rows of the log are kept; absent for unlimited. Charges are kept forever. */
+  /** The retention of log rows; absent for unlimited. Charges are kept forever. */
   readonly logRetentionMs?: number
   /** The time after which charges under review are voided; absent: a person decides about each. */
   readonly reviewRetentionMs?: number
-  /** How long unused names of end users and tags are kept; absent for unlimited. */
+  /** The retention of unused names of end users and tags; absent for unlimited. */
   readonly labelRetentionMs?: number
-  /** How long events that all receivers have got are kept; absent for unlimited. */
+  /** The retention of events that all receivers have got; absent for unlimited. */
   readonly eventRetentionMs?: number
   /** The receivers of events; absent for none. */
   readonly webhooks?: ReadonlyMap<string, WebhookConfig>
@@ -199,7 +196,7 @@ export type CompiledConfig = {
   readonly signIn?: SignInPlan
   /** Absent if there is no telemetry except the metrics. */
   readonly otlp?: OtlpConfig
-  /** Absent: none. */
+  /** Absent for none. */
   readonly metricsBy?: ReadonlySet<MetricDimension>
   /** The time zone of the days and months in which budgets renew. */
   readonly timeZone: string
@@ -210,7 +207,7 @@ export type CompiledConfig = {
   readonly pipeline: readonly PipelineStep[]
   readonly plugins: ConfigPlugins
   readonly families: ReadonlyMap<string, Family>
-  /** By name. `get` also finds models that a wildcard serves; iteration lists only models with prices of their own. */
+  /** By name. `get` also finds models that a wildcard serves; iteration lists only models with their own prices. */
   readonly models: ReadonlyMap<string, Model>
   /** Models whose names contain `*`, the most specific first; absent for none. */
   readonly wildcards?: readonly Model[]

@@ -2,7 +2,7 @@ import type { LimitRequest } from './counters.ts'
 import type { Group, VendorKey } from './model.ts'
 import type { Key } from './shapes/key.ts'
 
-/** The names under which requests in flight are counted, and the owners of these limits. */
+/** The counter names of requests in flight, and the owners of these limits. */
 export type ConcurrencySlots = Pick<LimitRequest, 'id' | 'owner'>
 
 export function slotsOfUpstream(name: string): Required<ConcurrencySlots> {
@@ -13,7 +13,7 @@ export function slotsOfKey({ id }: Pick<VendorKey, 'id'>): Required<ConcurrencyS
   return { id: `concurrency vendor-key ${id}`, owner: `vendor-key ${id}` }
 }
 
-/** The counting group of a key: all keys of its user if any limit is per user, else nothing. */
+/** The owner of a key's counters: its user if any limit is per user, else the key. */
 export function ownerOfKey(
   { id, user }: Pick<Key, 'id' | 'user'>,
   { limitScope, limitsPerUser }: Pick<Group, 'limitScope' | 'limitsPerUser'>,
@@ -21,12 +21,12 @@ export function ownerOfKey(
   return limitScope === 'user' || limitsPerUser ? `user ${user}` : `key ${id}`
 }
 
-/** Unfinished jobs of a key. */
+/** The counter of unfinished jobs of a key. */
 export function slotsOfJobs(key: Pick<Key, 'id' | 'user'>, group: Group): Required<ConcurrencySlots> {
   return { id: `jobs key ${key.id}`, owner: ownerOfKey(key, group) }
 }
 
-/** All slots of a job whose client does not wait: one of the jobs of its key, and those of a request in flight. */
+/** All slots of a job whose client does not wait: one of its key's jobs, and those of a request in flight. */
 export function slotsOfJob(key: Pick<Key, 'id' | 'user'>, group: Group): readonly Required<ConcurrencySlots>[] {
   return [
     slotsOfJobs(key, group),

@@ -1,6 +1,6 @@
 import type { ConfigTaken } from './config-history.ts'
 
-/** A configuration that took effect, as programs read it: its moment as ISO 8601. */
+/** The JSON form of a configuration that took effect, with its time as ISO 8601. */
 export function configHistoryJson({ id, at, revision, how, by, version, changes, changeCount }: ConfigTaken) {
   return { id, at: new Date(at).toISOString(), revision, how, by, version, changes, change_count: changeCount }
 }

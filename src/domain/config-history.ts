@@ -2,8 +2,8 @@ import type { Awaitable } from '../util/awaitable.ts'
 import type { ConfigSettings } from './compiled-config.ts'
 
 /**
- * How a configuration took effect: at the start, when its file was saved, by SIGHUP, by `tollgate reload`, when the
- * file of a secret changed, by a reload or an edit in the console, or by a program that embeds the gateway.
+ * The cause of a configuration's effect: a start, a saved file, SIGHUP, `tollgate reload`, a changed secret file, a
+ * reload or an edit in the console, or a program that embeds the gateway.
  */
 export const configHows = ['start', 'file', 'signal', 'command', 'secret', 'console', 'edit', 'program'] as const
 export type ConfigHow = (typeof configHows)[number]
@@ -14,30 +14,30 @@ export type ConfigCause = {
   readonly by: string | null
 }
 
-/** A file of a configuration without its secrets. A text that is too long is not kept. */
+/** A file of a configuration without its secrets. The text is null if it is too long. */
 export type KeptText = {
   /** Path relative to the folder of the main file. */
   readonly file: string
   readonly text: string | null
 }
 
-/** A configuration that took effect, as it is listed. */
+/** A configuration that took effect, in lists. */
 export type ConfigTaken = ConfigCause & {
   /** Counts from 1, without gaps. */
   readonly id: number
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly revision: string
-  /** Of the gateway. */
+  /** The version of the gateway. */
   readonly version: string
-  /** The differences from the previous one in meaning, a line each: the first of them. */
+  /** The first differences in meaning from the previous one, one line each. */
   readonly changes: readonly string[]
   /** The total number of these lines. */
   readonly changeCount: number
 }
 
 export type StoredConfig = ConfigTaken & {
-  /** Covers all stored content, and whether secrets changed: equal values mean the same configuration. */
+  /** Fingerprints of settings, files and secrets: equal values mean the same configuration. */
   readonly mark: string
   /** The main file first. */
   readonly files: readonly KeptText[]
@@ -46,11 +46,11 @@ export type StoredConfig = ConfigTaken & {
 
 /** The differences between two configurations that took effect. */
 export type ConfigDifference = {
-  /** The differences in meaning, a line each. */
+  /** The differences in meaning, one line each. */
   readonly changes: readonly string[]
   readonly files: readonly {
     readonly file: string
-    /** False if the text was too long: then its line changes are unknown. */
+    /** False if the text was too long, so that its changed lines are unknown. */
     readonly kept: boolean
     /** The same for `patch -p1`; '' if its lines are unknown. */
     readonly patch: string

@@ -27,7 +27,10 @@ export type CostQuery = {
   /** Null for one sum of everything. */
   readonly by: CostSplit | null
   readonly where: { readonly [P in CostSplit]?: string }
-  /** The most expensive parts of a split, or some by name; all others are combined. Absent: all parts. */
+  /**
+   * The separate parts of a split: the most expensive ones, or those with these names; all others are combined.
+   * Absent: all parts.
+   */
   readonly apart?: number | readonly string[]
 }
 
@@ -40,13 +43,13 @@ export type CostRow = {
   /** Images, whatever they cost; 0 for counted usage. */
   readonly images: number
   readonly amount: Micros
-  /** The refunded part of it, whenever the refund was made. */
+  /** The refunded part of `amount`, whatever the time of the refund. */
   readonly refunded: Micros
-  /** Of one unit, if costs are split or filtered by unit; else the sum of several units, which has no meaning. */
+  /** The quantity of one unit, if costs are split or filtered by unit; else a meaningless sum of several units. */
   readonly quantity: number
   /** Input and output tokens of all kinds. */
   readonly tokens: number
-  /** Additional upstream cost that hits of the answer cache avoided. Refunds do not change it. */
+  /** The upstream cost that hits of the answer cache avoided, less the price of the hits. Refunds do not change it. */
   readonly saved: Micros
 }
 
@@ -69,7 +72,7 @@ export type RatedImages = {
   readonly size: string | null
   readonly currency: string
   readonly rule: ChargeRule
-  /** Any one charge of them. */
+  /** The line of any one of these charges. */
   readonly line: ChargeItem
   readonly images: number
 }
@@ -81,8 +84,8 @@ export type Saving = {
   readonly at: string
   /** The tier of the returned image. */
   readonly made: string
-  /** A size that yields the same image and is charged at that tier. */
+  /** A size with the same result that is charged at that tier. */
   readonly ask: string
-  /** Per image. */
+  /** The saving per image. */
   readonly amount: Micros
 }

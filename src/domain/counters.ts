@@ -5,11 +5,11 @@ import { brand } from '../util/brand.ts'
 /** A window counts the last 60 seconds. */
 export const windowMs = 60_000
 
-/** What a request takes from one limit. */
+/** A demand: the amount that a request takes from one limit. */
 export type LimitRequest = {
   /**
-   * The counted thing. Demands with one id are counted together, whatever the limit of each. One id always has one
-   * owner.
+   * The id of the counter. Demands with the same id are counted together, whatever the limit of each. Each id always
+   * has the same owner.
    */
   readonly id: string
   /** The owner of the limit (`user anna`, `model alpha`). Limits of one owner are stored together. */
@@ -19,7 +19,7 @@ export type LimitRequest = {
   readonly limit: number
   /** A whole number: 1 for requests and slots, an estimate for tokens. 0 reads the limit and takes nothing. */
   readonly amount: number
-  /** Counted, never refused. */
+  /** Counts only, and never refuses. */
   readonly shadow: boolean
 }
 
@@ -27,7 +27,7 @@ export type LimitRequest = {
 export type LimitStatus = {
   /** The remaining amount, after this demand. */
   readonly remaining: number
-  /** Whole milliseconds until the demand could have been met, had nothing been taken; 0 if it could be met at once. */
+  /** Whole milliseconds until the demand could be met, as of before it took anything; 0 if it could be met at once. */
   readonly waitMs: number
   /**
    * Milliseconds until the whole limit is free again, without further requests; 0 for slots, whose ends are not known.
@@ -36,13 +36,13 @@ export type LimitStatus = {
 }
 
 /**
- * The taken amounts. A ticket with some of its demands (`{ ...ticket, demands }`) is valid too: a slot may end before
- * the rest. Each demand of a ticket is settled at most once.
+ * The taken amounts. A ticket with only some of its demands (`{ ...ticket, demands }`) is valid too: a slot may end
+ * before the others. Each demand of a ticket is settled at most once.
  */
 export type Ticket = { readonly stamp: number; readonly demands: readonly LimitRequest[] }
 
 export type LimitReservation = {
-  /** Undefined if one of the limits was full: then nothing was taken from any. */
+  /** Undefined if one of the limits was full. Then nothing was taken from any of them. */
   readonly ticket: Ticket | undefined
   /** One for each demand, in their order. */
   readonly standings: readonly LimitStatus[]
@@ -78,8 +78,9 @@ export type Counters = {
    */
   take(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<LimitReservation>
   /**
-   * What was really used of each demand, when it is known: more delays those who come later, less is free again, 0 makes
-   * it not have happened. Slots end, whatever the amount. Never rejects: what the store does not receive expires in a minute.
+   * Reports the amounts that were really used. A higher amount delays later requests, a lower one frees the rest, and
+   * 0 cancels the demand. Slots end, whatever the amount. Never rejects: amounts that the store does not receive
+   * expire in a minute.
    */
   settle(ticket: Ticket, amounts: readonly number[]): Awaitable<void>
   /** Texts that processes share; absent without a shared store. */

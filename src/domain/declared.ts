@@ -10,16 +10,16 @@ import {
   referenceOf,
 } from './stored-objects.ts'
 
-/** A tool of a request that the client does not run itself, as its declaration shows. */
+/** A tool in a request that the client does not run itself, from its declaration. */
 export type DeclaredTool = {
-  /** As it was sent, shortened: `web_search_20250305`, `googleSearch`. */
+  /** As sent, shortened: `web_search_20250305`, `googleSearch`. */
   readonly name: string
   /** `tools[0].parameters.tools[1].type` */
   readonly place: string
   /** The field at the top of the body that contains it. */
   readonly field: string
   readonly draws: boolean
-  /** It is nested in the declaration of another tool, which is checked by its own name. */
+  /** It is nested in the declaration of another tool, which is checked separately. */
   readonly isPart?: true
   /** Its kind is declared twice, and upstreams differ in which one they read. */
   readonly isDoubled?: true
@@ -34,7 +34,7 @@ export type DeclaredModel = {
   readonly runs: 'instead' | 'beside'
 }
 
-/** The tools, further models and stored objects that a body names, at any depth; read while the body is scanned. */
+/** The tools, further models and stored objects that a body names at any depth, found while the body is scanned. */
 export type Declared = {
   readonly tools: readonly DeclaredTool[]
   readonly models: readonly DeclaredModel[]
@@ -77,7 +77,7 @@ const words = {
   fields: ['websearchoptions', 'mcpservers', 'searchparameters', 'enablesearch', 'connectors'],
   /** Endings of members whose texts name models. */
   models: ['model', 'models', 'modelname', 'modelnames', 'modelid', 'modelids', 'fallbacks'],
-  /** Those members whose models answer if the first does not. */
+  /** The members among these whose models answer if the first does not. */
   fallbacks: ['fallbacks', 'fallbackmodel', 'fallbackmodels'],
   environment: 'environment',
   /** Content of clients and their tools: schemas, arguments, results, labels. */
@@ -103,7 +103,7 @@ const words = {
     'documents',
     'labels',
   ]),
-  /** Those members that may be a top-level field of a body. */
+  /** The payload members that may also be a top-level field of a body. */
   payloadFields: new Set(['documents', 'functions', 'labels']),
   metadata: 'metadata',
   /** The schema of a client's tool, in declarations that need no type. */
@@ -158,7 +158,10 @@ export type DeclaredWord = {
   readonly isTopObject: boolean
 }
 
-/** Most requests have the same names and texts. After this number no more are cached, whatever clients send. */
+/**
+ * The maximum number of cached words. Most requests have the same names and texts; the maximum keeps memory bounded,
+ * whatever clients send.
+ */
 const knownMax = 1024
 const knownCharsMax = 64
 const known = new Map<string, DeclaredWord>()
@@ -192,12 +195,15 @@ export const declarationRules = {
   wordOf,
   item: itemReference,
   idOf: objectIdOf,
-  /** Client content that is searched: results of tools may refer to objects, and the upstream reads those. */
+  /**
+   * Client content that is searched for references: results of tools may refer to objects, and the upstream reads
+   * those.
+   */
   lookedInto: ['output', 'variables'],
   ownEnvironment: 'local',
 } as const
 
-/** Tools that clients run themselves, and the other members of their declarations: agents and SDKs send these. */
+/** Tools that clients run themselves, and other members of their declarations, as agents and SDKs send them. */
 const clientTools = [
   'function',
   'functions',
@@ -221,10 +227,10 @@ const clientTools = [
   'local_shell',
   'shell',
   'apply_patch',
-  // The declaration is searched again among others that the client has sent.
+  // It refers to a declaration that is checked separately.
   'tool_reference',
 ]
-/** What `tool_choice` may contain besides a tool. */
+/** The values of `tool_choice` that are not tools. */
 const choices = [
   'auto',
   'none',
@@ -243,7 +249,7 @@ export function isClientTool(name: string): boolean {
   return serves(clientTools, name)
 }
 
-/** Whether a tool of this name makes images, however its name is written. */
+/** Whether a tool with this name makes images, in any spelling of the name. */
 export function makesImages(name: string): boolean {
   const plain = plainName(name)
   return plain.includes('image') && imageWords.some(word => plain.includes(word))

@@ -17,13 +17,13 @@ export type DeferredTraits = {
   /** The first wait between two polls; it doubles up to `mostMs`. */
   readonly everyMs: number
   readonly mostMs: number
-  /** The maximum polling time. After that a person decides about the charge. */
+  /** The maximum polling time in hours. After that a person decides about the charge. */
   readonly hours: number
   /** Present for batches: many requests that are answered together. */
   readonly batch?: BatchTraits
 }
 
-/** Where a batch has its requests and its results, one per line. */
+/** The places of a batch's requests and results, one per line. */
 export type BatchTraits = {
   /** Its requests: elements of a list in the body, or lines of a stored file. */
   readonly requests:
@@ -44,6 +44,6 @@ export type BatchTraits = {
   readonly response: readonly string[]
   /** Member next to the response with the HTTP status; absent if only successful lines have a response. */
   readonly status?: readonly string[]
-  /** Facts that all requests have and prices depend on. */
+  /** Facts of all requests that prices depend on. */
   readonly facts: { readonly service_tier: string }
 }

@@ -1,6 +1,6 @@
 import type { EventData, FeedEvent } from './events.ts'
 
-/** An event in one line for people, in English. It quotes texts unescaped: the calling code escapes them. */
+/** Describes an event in one line of English. It quotes texts unescaped; the caller escapes them. */
 export function describeEvent({ kind, data }: Pick<FeedEvent, 'kind' | 'data'>): string {
   switch (kind) {
     case 'charge.settled':
@@ -56,7 +56,7 @@ function whose(data: EventData): string {
   return `budget of ${word(data, 'level')} ${word(data, 'name')}`
 }
 
-/** A lifetime budget does not renew. */
+/** The renewal of a budget; empty for a lifetime budget, which does not renew. */
 function renewal({ renews }: EventData): string {
   return typeof renews === 'string' ? `; it renews at ${renews}` : ''
 }

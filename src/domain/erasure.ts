@@ -12,7 +12,7 @@ export type Traces = {
   readonly kept: {
     readonly charges: number
     readonly topups: number
-    /** Entries about what a budget of the person had spent at another gateway. */
+    /** Entries about amounts of the person's budgets that were spent at another gateway. */
     readonly openings: number
   }
   /** Unfinished requests and jobs. An erasure begins only if there are none. */

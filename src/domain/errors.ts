@@ -11,7 +11,7 @@ export type ErrorRow = {
   /** The request field that caused the error, if there is one. */
   readonly param?: string
   readonly text: string
-  /** Whether an SDK that honours `x-should-retry` may retry; absent leaves it to the SDK's own rule. */
+  /** Whether SDKs that honour `x-should-retry` may retry; absent: the SDK's own rule applies. */
   readonly retry?: boolean
   /** The operator's remedy: for docs/errors.md, never in a response. */
   readonly operator?: string
@@ -32,7 +32,7 @@ export type FailExtra = {
   /** Replaces the row's text. */
   readonly type?: string
   readonly headers?: { readonly [name: string]: string }
-  /** Data for the log, if it is more than the parameters of the text. */
+  /** Data for the log, if it contains more than the parameters of the text. */
   readonly values?: FailureValues
   /** Thrown at `onForward`: another upstream may take the request, so the next is tried. */
   readonly elsewhere?: boolean
@@ -74,7 +74,9 @@ export class Failure extends Error {
 
 const noValues: FailureValues = {}
 
-/** Rows that several tables contain, because several parts have the same error. Every other code is in one table. */
+/**
+ * Rows that several tables contain, because several parts have the same error. Every other code is in only one table.
+ */
 export const sharedRows = {
   models_not_together: {
     status: 400,

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../util/awaitable.ts'
 import type { Json } from './json.ts'
 
-/** The kinds of events: a receiver chooses among these. */
+/** The kinds of events, from which receivers choose. */
 export const eventKinds = [
   'charge.settled',
   'charge.refunded',
@@ -23,7 +23,7 @@ export const eventKinds = [
   'ledger.verified',
 ] as const
 
-/** Kinds that may require a person's action, or that report the end of such a condition. */
+/** Kinds that may require a person's action, and kinds that end such a condition. */
 export const alertKinds = [
   'budget.threshold',
   'budget.exhausted',
@@ -36,7 +36,7 @@ export const alertKinds = [
   'ledger.verified',
 ] as const satisfies readonly EventKind[]
 
-/** The valid filters of a receiver: a kind, all kinds of a sort, or everything. */
+/** The valid filters of a receiver: a kind, all kinds of a group, or everything. */
 export const kindWords: readonly string[] = [
   '*',
   ...new Set(eventKinds.map(kind => `${kind.slice(0, kind.indexOf('.'))}.*`)),
@@ -52,10 +52,10 @@ export function kindsOf(words: readonly string[]): readonly EventKind[] {
 
 export type EventKind = (typeof eventKinds)[number]
 
-/** The data of an event as JSON: names as in the API (`key_id`, `user`), amounts as decimals, never a secret. */
+/** The data of an event as JSON, with names as in the API (`key_id`, `user`), amounts as decimals, and no secrets. */
 export type EventData = { readonly [name: string]: Json }
 
-/** An event, for its receivers. Charges are in the ledger already and are read from there. */
+/** A new event. Charges are read from the ledger, so they are not stored as events. */
 export type NewEvent = {
   readonly kind: Exclude<EventKind, 'charge.settled' | 'charge.refunded'>
   /** Its `user` may see it, in addition to users who see all events. */
@@ -69,7 +69,7 @@ export type StoredEvent = NewEvent & {
   readonly at: number
 }
 
-/** An event of either kind, as receivers and readers get it. */
+/** A stored event or a charge event, as receivers and readers get it. */
 export type FeedEvent = {
   /** Its position in the order of all events: ids sort in the order of storage. */
   readonly id: string
@@ -98,7 +98,7 @@ export type FeedPage = {
   readonly events: readonly FeedEvent[]
   /** The position for the next call: after the last event that was read, whether it matched or not. */
   readonly next: string
-  /** There are no further events. */
+  /** Whether there are no further events. */
   readonly isOver: boolean
 }
 
@@ -109,7 +109,7 @@ export type Retry = {
   readonly tries: number
   /** The time of the next attempt; null: there will be none. */
   readonly nextAt: number | null
-  /** A part of a sentence that quotes nothing from the response. */
+  /** The reason, as part of a sentence without quotes from the response. */
   readonly why: string
 }
 
@@ -131,7 +131,7 @@ export type Deliveries = {
   /** Events that were delivered after retries. */
   readonly arrived: readonly string[]
   readonly retries: readonly Retry[]
-  /** The receiver works again: everything that waits is due now. */
+  /** Whether the receiver works again, so that all waiting deliveries are due now. */
   readonly isBack: boolean
 }
 
@@ -143,7 +143,7 @@ export type WebhookState = {
   readonly givenUp: number
 }
 
-/** Positions of receivers. Of several gateways, the one that holds the lease of a receiver sends to it. */
+/** Stores positions of receivers. Only the gateway with the lease of a receiver sends to it. */
 export type WebhookStore = {
   /** The receiver's position, if this process sends to it. A new receiver gets events from now on. */
   claim(webhook: string): Promise<{ readonly through: string } | null>
@@ -151,7 +151,7 @@ export type WebhookStore = {
   due(webhook: string, limit: number): Promise<Due>
   /** False: another process sends to it, or a person has changed its position. */
   keep(deliveries: Deliveries): Promise<boolean>
-  /** Sends again: one event, or all after one. False if there is no such receiver. */
+  /** Schedules one event, or all events after one, for redelivery. False if there is no such receiver. */
   again(webhook: string, which: { readonly id: string } | { readonly after: string }): Promise<boolean>
   list(): Promise<readonly WebhookState[]>
 }
@@ -163,14 +163,15 @@ export type EventStore = {
    */
   add(event: NewEvent): Awaitable<void>
   /**
-   * Like the above, unless the last event of its sort (the part before the dot) is equal. With `ends`, only if that
-   * last event is of this kind.
+   * Like `add`, unless the last event of its group (the part before the dot) is equal. With `ends`, only if that last
+   * event is of this kind.
    */
   addUnlessRepeated(event: NewEvent, ends?: EventKind): Awaitable<void>
-  /** Oldest first, those after `id`. */
+  /** The events after `id`, oldest first. */
   after(id: number, limit: number): Awaitable<readonly StoredEvent[]>
   /**
-   * All events, charges included, in one order. Each is returned at least once, whenever it is read.
+   * All events, including charges, in one order. A reader that follows `next` gets each event at least once, even
+   * while events are added.
    * @throws Error for an `after` that is no event's id
    */
   page(query: FeedQuery): Promise<FeedPage>

@@ -1,13 +1,13 @@
 import type { CacheScope } from './answer-cache.ts'
 import type { Json } from './json.ts'
 
-/** A request that has not been made. Values as a client would send them; undefined for none. */
+/** A hypothetical request, with values as a client would send them; undefined for none. */
 export type ImaginedRequest = {
   readonly model: string
   readonly operation: string
   readonly size: string | undefined
   readonly quality: string | undefined
-  /** Undefined if it is not for images; then no prompt is generated either. */
+  /** Undefined for requests without images; then no prompt is generated either. */
   readonly n: number | undefined
   /** Additional or replacing fields of its body. */
   readonly fields?: { readonly [name: string]: Json }
@@ -19,7 +19,7 @@ export type ImaginedRequest = {
   readonly aliases?: ReadonlyMap<string, string> | undefined
 }
 
-/** The predicted handling and cost of a request, computed by the functions that the gateway itself uses. */
+/** The predicted handling and cost of a request, computed by the functions that serve real requests. */
 export type RequestExplanation = {
   readonly model: string
   /** The client's name for it; null if it is the model's own name. */
@@ -34,7 +34,7 @@ export type RequestExplanation = {
   readonly sent: { readonly [field: string]: Json }
   /** The expected pixels by the family's table; null if the table has no row. */
   readonly expected_size: string | null
-  /** The family's resolution label for the size, if the family has resolutions. */
+  /** The family's resolution label for the size; null if the family has no resolutions. */
   readonly expected_resolution: string | null
   /** The resulting aspect ratio, as `16:9`; null if the model picks it, or it is not known. */
   readonly expected_ratio: string | null
@@ -70,24 +70,24 @@ export type RequestExplanation = {
       readonly once: boolean
     }[]
   } | null
-  /** Whether and after which failures it is sent again; null if the model has no `retry_on`. */
+  /** The failures after which it is sent again; null if the model has no `retry_on`. */
   readonly retry: {
     readonly on: readonly (string | number)[]
     readonly attempts: number
-    /** Also if it may have been sold; otherwise only if it certainly was not. */
+    /** Whether it is sent again even if it may have been sold. */
     readonly if_sold: boolean
   } | null
-  /** How the response is cached for equal requests; null if it is not cached. */
+  /** The caching of the response for equal requests; null if it is not cached. */
   readonly cache: {
     readonly for_ms: number
-    /** Whose requests share it. */
+    /** The keys that share the response. */
     readonly per: CacheScope
     readonly keys: 'all' | 'opted_in'
     /** The price of a hit: `each`, plus `times` the answer's original cost; both 0 for free. */
     readonly each: string
     readonly times: string
     readonly price_at: string
-    /** The price of a hit of the expected answer; null if only the answer decides. */
+    /** The price of a hit for the expected response; null if only the response decides. */
     readonly expected: string | null
   } | null
   /** The models that may answer instead, in their order; absent for none. */
@@ -105,19 +105,20 @@ export type ExplainedFallback =
     })
   | { readonly model: string; readonly refused: string }
 
-/** The requested size and the returned picture differ in price. Sizes as `<width>x<height>`. */
+/** The requested size and the returned image have different prices. Sizes as `<width>x<height>`. */
 export type SizeMismatch = {
   /**
-   * `ignored`: the picture sets the price, whatever size was requested. `dearer`: the requested size sets the price, and the
-   * picture is of a cheaper tier. `other`: the requested size sets the price, and the picture is of another tier.
+   * `ignored`: the returned image determines the price, whatever size was requested. `dearer`: the requested size
+   * determines the price, and the image has a cheaper tier. `other`: the requested size determines the price, and the
+   * image has another tier.
    */
   readonly kind: 'ignored' | 'dearer' | 'other'
   readonly asked: string
   /** The tier that is charged. */
   readonly billed: string
-  /** The tier of the actual picture. */
+  /** The tier of the returned image. */
   readonly made: string
-  /** Its pixels; null if the family's table has no row. */
+  /** The size of the returned image; null if the family's table has no row. */
   readonly returned: string | null
   /** For `dearer`: a size with the same result that is charged at the actual tier. */
   readonly cheaper: string | null

@@ -9,7 +9,7 @@ export type ExtraLinePrice = {
   /** The quantity that the price is for: pixels of a megapixel, milliseconds of a second. */
   readonly unit: number
   readonly price: Micros
-  /** `file:line` of it. */
+  /** `file:line` of the price. */
   readonly at: string
   /** Once for the request, or with every image. */
   readonly once: boolean

@@ -7,11 +7,14 @@ import type { LogRow } from './shapes/log-row.ts'
 const pollMs = 1_000
 const pageRows = 200
 const pagesMax = 5
-/** A row is written shortly after its request ends, possibly with the clock of another replica. */
+/**
+ * The maximum delay of a row: it is written shortly after its request ends, possibly with the clock of another
+ * replica.
+ */
 const lateMs = 5_000
 /**
- * Ids are in the order in which requests began. Most polls look back this far; every tenth poll looks further back, for
- * long requests.
+ * Ids are in the order of the starts of requests. Most polls look back this far; every tenth poll looks further back,
+ * for long requests.
  */
 const lookBackMs = 30_000
 const longMs = 20 * 60_000
@@ -43,7 +46,7 @@ export async function* followLog(
   for (let poll = 1; !left.aborted; poll++) {
     const now = clock.now()
     const long = poll % longEvery === 0 || missedFrom !== undefined
-    // Rows of a clock that was ahead when a client began to follow must not be hidden from it.
+    // Includes rows of a clock that was ahead when the client began to follow.
     const recent = Math.min(missedFrom ?? now, now) - lateMs - (long ? longEvery : 2) * pollMs
     const endedFrom = Math.max(Math.min(began, now), recent)
     const since = Math.min(missedFrom ?? now, now) - (long ? longMs : lookBackMs)
@@ -67,8 +70,8 @@ export async function* followLog(
 }
 
 /**
- * Ids of rows that ended a moment ago. A client that shows part of the log and then follows it reads these first;
- * otherwise rows that it skipped would arrive as new.
+ * Ids of rows that just ended. A client that shows part of the log and then follows it reads these first; otherwise
+ * rows that it skipped would arrive as new ones.
  */
 export async function justEnded(
   journal: Pick<Journal, 'list'>,

@@ -2,12 +2,14 @@
 export type HeaderRule = { readonly names: ReadonlySet<string>; readonly prefixes: readonly string[] }
 
 /**
- * Request headers that are never forwarded: framing, origin, sender and proxy headers; the client's key, cookies and account. Body
- * headers are excluded because the gateway may change the body.
+ * Request headers that are never forwarded: framing, origin, sender and proxy headers; the client's key, cookies and
+ * account. Body headers are excluded because the gateway may change the body.
  */
 const neverUp =
   /^(?:content-|transfer-|accept-encoding$|host$|connection$|keep-alive$|te$|trailer|upgrade|expect$|via$|range$|if-|forwarded|x-forwarded|x-real-|x-original-|x-http-|x-client-ip$|cf-|proxy-|authorization$|cookie|set-|origin$|referer$|sec-|access-control-|idempotency-key$|user-agent$|x-request-id$|request-id$|x-amz-|.*-(?:organization|project)(?:-id)?$|traceparent$|tracestate$|.*api-key$|.*token$)/
-/** Response headers that are never passed on. The gateway sends its own request ids and limits; accounts stay private. */
+/**
+ * Response headers that are never passed on. The gateway sends its own request ids and limits; accounts stay private.
+ */
 const neverDown =
   /^(?:content-|transfer-|connection$|keep-alive$|te$|trailer|upgrade|via$|date$|server$|alt-svc$|proxy-|www-authenticate$|set-cookie|clear-site-data$|strict-transport-|access-control-|cf-|x-request-id$|request-id$|(?:.*-)?ratelimit|x-amz-|.*-(?:organization|project)(?:-id)?$|location$|.*api-key$|.*token$)/
 

@@ -2,7 +2,7 @@ import type { Awaitable } from '../util/awaitable.ts'
 import type { StoredAnswer } from './reply.ts'
 import { defineSlot } from './slots.ts'
 
-/** Work that an upstream has taken, and that is polled until it is done. */
+/** Work that an upstream has accepted, and that is polled until it ends. */
 export type NewJob = {
   /** The id of the request and of its charge. */
   readonly id: string
@@ -12,9 +12,9 @@ export type NewJob = {
   readonly upstream: string
   /** The upstream's key that was used; null if it has only one. */
   readonly vendorKey?: string | null
-  /** The number of items to make. */
+  /** The number of requested items. */
   readonly n: number
-  /** What the upstream reported about it, by name: its id, its address. One entry for each upstream request. */
+  /** Values that the upstream reported about it, by name: its id, its address. One entry for each upstream request. */
   readonly told: readonly { readonly [name: string]: string }[]
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number
@@ -51,13 +51,16 @@ export type JobStore = {
 export type JobCourse = {
   /** The job to resume after its client has left. */
   readonly resumed: Job | undefined
-  /** The job is stored: if this exchange ends before it, another one resumes it. */
+  /** Whether the job is stored: if this exchange ends before the job, another exchange resumes it. */
   isOpen: boolean
-  /** The job may be stored: the storage has neither confirmed nor refused it. */
+  /** Whether the job may be stored: the storage has neither confirmed nor refused it. */
   isInDoubt: boolean
-  /** Part of the response may have been sent before, so a different response could be taken for the paid one. */
+  /**
+   * Whether part of the response may have been sent before, so that a different response could be taken for the paid
+   * one.
+   */
   hasBegun: boolean
-  /** This exchange must not end the job's charge: the job continues without it. */
+  /** Whether the job continues without this exchange, which must not end its charge. */
   handedOver: boolean
 }
 

@@ -32,7 +32,7 @@ export type LogMatch = {
   /** From this time (inclusive) to that (exclusive), in milliseconds since the epoch. */
   readonly since?: number
   readonly until?: number
-  /** Ended at this time or later, whenever it began: for followers. */
+  /** Ended at this time or later, whatever its start; for followers. */
   readonly endedFrom?: number
   /** One of its images was charged at this tier, or with this tier source. */
   readonly tier?: string
@@ -47,16 +47,16 @@ export type LogMatch = {
   readonly size?: string
   /** The state of its charge. */
   readonly charge?: Charge['state']
-  /** By name. */
+  /** The end user and the tag, by name. */
   readonly endUser?: string
   readonly tag?: string
 }
 
 export type LogFilter = LogMatch & {
   readonly limit: number
-  /** Older than this row. */
+  /** Selects rows older than this row. */
   readonly before?: string
-  /** Newer than this row. Then the oldest of those come first, so that a follower misses none. */
+  /** Selects rows newer than this row, the oldest of them first, so that a follower misses none. */
   readonly after?: string
 }
 
@@ -73,7 +73,7 @@ export type LogTotals = {
   readonly images: number
   /** The charged amount, and the refunded part of it. */
   readonly sums: readonly { readonly currency: string; readonly amount: Micros; readonly refunded: Micros }[]
-  /** The limit of one answer: rows older than this time were not added. Null if all were. */
+  /** Rows older than this time were not added, because one answer is limited; null if all were added. */
   readonly since: number | null
   /** The value of `before` for the remaining rows; null if all were returned. */
   readonly next: string | null
@@ -125,7 +125,7 @@ export type UsageSum = {
   readonly currency: string
   readonly requests: number
   readonly images: number
-  /** The counted number of what a tier counts, such as tokens; 0 for other dimensions. */
+  /** The counted number of the tier's units, such as tokens; 0 for other dimensions. */
   readonly quantity: number
   /** As in the log; 0 by tier. */
   readonly inputTokens: number
@@ -137,17 +137,17 @@ export type UsageSum = {
 export type Journal = {
   /** Rows are queued and written in groups; the call does not wait. */
   append(row: LogRow): void
-  /** Newest first, each with its charge when it has one. */
+  /** Newest first, each with its charge if it has one. */
   list(filter: LogFilter): Awaitable<readonly { readonly row: LogRow; readonly charge: Charge | null }[]>
   /** Requests by time steps of `stepMs`, oldest first; empty steps are left out. `since` and `until` are required. */
   histogram(match: LogMatch & { since: number; until: number }, stepMs: number): Awaitable<readonly LogStep[]>
   /**
-   * The totals of rows: all of them, or the newest, with `before` for the remaining ones. Each row counts in one
+   * The totals of all rows, or of the newest, with `before` for the remaining ones. Each row counts in exactly one
    * answer.
    */
   totals(match: LogMatch & { readonly before?: string }): Awaitable<LogTotals>
   summary(match: { readonly since: number; readonly until: number; readonly user?: string }): Awaitable<Summary>
-  /** Within a tenth; those with the most requests first. */
+  /** Durations within a tenth; rows with the most requests first. */
   latency(match: {
     readonly since: number
     readonly until: number
@@ -155,13 +155,13 @@ export type Journal = {
   }): Awaitable<readonly LatencyRow[]>
   /** Charged usage by day, key and model, oldest first. */
   usage(match: UsageMatch): Awaitable<readonly UsageRow[]>
-  /** The same by dimensions that need a look at every charge, sorted by name. */
+  /** The same by dimensions that require reading every charge, sorted by name. */
   usageBy(match: {
     readonly since: number
     readonly until: number
     readonly by: UsageSort
   }): Awaitable<readonly UsageSum[]>
-  /** Sums of charges: exact at any time, whether or not they have been added up yet. */
+  /** Sums of charges, exact at any time: charges that are not added up yet are included. */
   costs(query: CostQuery): Awaitable<Costs>
   /** Charged images whose tier did not come from the returned image. */
   rated(query: Pick<PlainCostQuery, 'since' | 'until' | 'where'>): Awaitable<readonly RatedImages[]>

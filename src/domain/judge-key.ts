@@ -13,19 +13,19 @@ import { formatMoney } from '../util/units.ts'
 /** The settings of a key that can be chosen. */
 export type Chosen = KeySettings & { readonly status: 'active' | 'disabled' }
 
-/** The reason why a holder may not have such a key. */
+/** The reason why a holder may not choose these settings. */
 export type KeyRefusal = {
   /** The setting's name in requests. */
   readonly field: string
   /** The allowed value, for people: `at most 10.00 a day`. */
   readonly allowed: string
-  /** Who set the bound. */
+  /** The administrator who set the bound. */
   readonly by: string
   /** The allowed value as data, for a text in another language. */
   readonly values: FailureValues
 }
 
-/** One setting that allows more or less; null is unlimited. */
+/** A setting with an order: of two values, one may allow more. Null is unlimited. */
 type Measure<T> = {
   readonly read: (key: Chosen) => T | null
   /** Whether the first value allows nothing that the second does not. */
@@ -84,10 +84,7 @@ export const measures: Measures = {
   },
 }
 
-/**
- * The bound that applies to each setting; `free` for settings without bounds, `never` for settings that holders may not
- * choose.
- */
+/** The bound for each setting; `free` for settings without bounds, `never` for settings that holders may not change. */
 export const ruleOf: { readonly [M in keyof Chosen]: BoundName | 'free' | 'never' } = {
   name: 'free',
   group: 'never',
@@ -170,7 +167,7 @@ export function boundsOfChanged(by: string, was: Chosen & Pick<Key, 'bounds'>, c
   )
 }
 
-/** Bounds by administrators that the change does not show, because the setting had the same value before. */
+/** Bounds that an administrator confirmed: the setting had the same value before, so the change does not show it. */
 export function boundsConfirmed(
   was: Chosen & Pick<Key, 'bounds'>,
   became: Chosen & Pick<Key, 'bounds'>,
@@ -217,13 +214,13 @@ export function describeLimits(limits: Limits): string {
   return limitKinds.flatMap(kind => (limits[kind] === undefined ? [] : [`${kind} ${limits[kind]}`])).join(', ')
 }
 
-/** Whether the first list contains every address of the second. An IPv4 address equals its IPv6-mapped form. */
+/** Whether the first range contains every address of the second. An IPv4 address equals its IPv6-mapped form. */
 function holds(range: string, inner: string): boolean {
   const [all, one] = [bitsOf(range), bitsOf(inner)]
   return all !== undefined && one !== undefined && one.startsWith(all)
 }
 
-/** The significant bits of the 128, as a text. */
+/** The significant bits of the 128-bit address, as text; undefined for an invalid range. */
 function bitsOf(text: string): string | undefined {
   const range = parseAddressRange(text)
   if (!range) return undefined

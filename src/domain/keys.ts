@@ -34,10 +34,7 @@ export type Adoption = {
   readonly groups?: readonly { readonly name: string; readonly per: BudgetPeriod; readonly spentBefore: Micros }[]
 }
 
-/**
- * The number of new users here, and users whose names already belong to another person here; their keys were not
- * imported.
- */
+/** The number of new users, and users whose names already belong to another person; their keys were not imported. */
 export type Adopted = {
   readonly users: number
   readonly keys: number
@@ -48,17 +45,17 @@ export type Adopted = {
 
 export type KeyChange = Partial<KeySettings> & { readonly status?: 'active' | 'disabled' }
 
-/** The refusal of a key holder's change: another person has set the bound. */
+/** The refusal of a key holder's change, because it exceeds a bound. */
 export type Refused = { readonly refused: KeyRefusal }
 
 /** The result of a put by name. `shared`: several keys of the user have the name, and none was changed. */
 export type PutKey = { readonly kind: 'created' | 'changed'; readonly key: Key } | { readonly kind: 'shared' }
 
 export type Rotation = {
-  /** Of the new secret. */
+  /** The hash of the new secret. */
   readonly hash: string
   readonly hint: string
-  /** Milliseconds for which the old secret is still accepted. */
+  /** The time in milliseconds for which the old secret is still accepted. */
   readonly overlapMs: number
 }
 
@@ -73,29 +70,29 @@ export type KeyFilter = {
   readonly sessions?: boolean
 }
 
-/** The total spent by the keys of a user, and when one of them was last used; null if none was. */
+/** The total amount that the keys of a user have spent, and the time of their last use; null if none was used. */
 export type KeyUse = { readonly user: string; readonly lastUsedAt: number | null; readonly spent: Micros }
 
 /** The changed keys by id, and users whose keys all changed. */
 export type KeyChanges = { readonly keys: ReadonlySet<string>; readonly users: ReadonlySet<string> }
 
-/** Every change is made in the name of an actor and writes a row of the audit log in the same transaction. */
+/** Stores keys. Every change names its actor and writes a row of the audit log in the same transaction. */
 export type KeyStore = {
   /**
-   * The key with this secret, now or before its last rotation; in the latter case `expiresAt` is when the old secret
-   * ends.
+   * The key with this secret, current or before the last rotation; for an old secret, `expiresAt` is the end of its
+   * validity.
    */
   findByHash(hash: string): Awaitable<Key | undefined>
   find(id: string): Awaitable<Key | undefined>
-  /** For administrators: their settings become bounds for the key's holder. */
+  /** Creates a key for an administrator, whose settings become bounds for the key's holder. */
   create(key: NewKey, by?: string): Awaitable<Key>
   /** Imports users and keys of another gateway in one step. Existing ones are not changed. */
   adopt(adoption: Adoption, by: string): Awaitable<Adopted>
-  /** Whether any were imported: then keys are valid that this gateway cannot have generated. */
+  /** Whether any keys were imported. If so, a valid secret may have a format that this gateway does not generate. */
   hasForeign(): Awaitable<boolean>
   /**
-   * For administrators: creates the key of this name and user, or changes its settings. Settings that are not given are
-   * unset. The status does not change if it is null. The hash and the hint are used only for a new key.
+   * Creates the key of this name and user, or changes its settings, for an administrator. Settings that are not given
+   * are unset. The status does not change if it is null. The hash and the hint are used only for a new key.
    * @throws StorageError `user_unknown`
    */
   put(key: NewKey, status: 'active' | 'disabled' | null, by: string): Awaitable<PutKey>
@@ -104,8 +101,8 @@ export type KeyStore = {
   /** Undefined if there is no such key or it was revoked. */
   change(id: string, change: KeyChange, by: string): Awaitable<Key | undefined>
   /**
-   * The same two operations for the holder of the key, within the bounds of administrators. Settings that are not given
-   * for a new key get the maximum. `keysMax`: how many keys the group allows, if the user has no setting.
+   * The same two operations for the key's holder, within the bounds of administrators. Settings that are not given for
+   * a new key get the maximum. `keysMax`: the group's maximum number of keys, for users without a setting.
    */
   createOwn(key: NewKey, by: string, keysMax?: number): Awaitable<Key | Refused>
   changeOwn(id: string, change: KeyChange, by: string): Awaitable<Key | Refused | undefined>
@@ -119,16 +116,17 @@ export type KeyStore = {
   /** Usage of all keys, by user. */
   uses(): Awaitable<readonly KeyUse[]>
   /**
-   * A version number that changes when any process changes a key or user: then cached copies are invalid. New ones do
-   * not change it.
+   * A version number that changes when any process changes a key or user, so that cached copies are invalid. New keys
+   * and users do not change it.
    */
   revision(): Awaitable<number>
   /** The changes since the given version number; undefined if they are unknown, and anything may have changed. */
   changesSince(revision: number): Awaitable<KeyChanges | undefined>
   /**
-   * Increases immediately with each such change of this process: a key revoked here is refused from its next request.
+   * A count that increases immediately with each such change in this process: a key revoked here is refused from its
+   * next request.
    */
   ownChanges(): number
-  /** The changes of this process since the given count; undefined as with `changesSince`. */
+  /** The changes in this process since the given count; undefined as with `changesSince`. */
   ownChangesSince(count: number): KeyChanges | undefined
 }

@@ -7,8 +7,8 @@ import type { Key } from './shapes/key.ts'
 import type { Micros } from '../util/units.ts'
 
 /**
- * An account other than the key that limits the cost of a request. The store limits a balance. `called`: the name for
- * messages, if `name` is an id.
+ * An account other than the key that limits the cost of a request. For a balance, the store uses its current amount
+ * instead of `amount`. `called`: the name for messages, if `name` is an id.
  */
 export type Level = Budget & LevelName & { readonly called?: string }
 
@@ -20,7 +20,7 @@ export type LevelSums = {
   readonly kind: LevelKind
   readonly name: string
   readonly held: Micros
-  /** Amounts in windows: the requested ones. */
+  /** Amounts by period; of windows, only the requested ones. */
   readonly spent: { readonly [period in PlainPeriod]: Micros } & { readonly [window in WindowPeriod]?: Micros }
 }
 
@@ -53,10 +53,10 @@ export function ownNameOf({ kind, name }: LevelName): string {
 export type NamedSums = LevelSums & { readonly called: string }
 
 const none: readonly Level[] = []
-/** Cached per key and group object. */
+/** Levels by key object, valid for one group object. */
 const levelsOfKeys = new WeakMap<Key, { readonly group: Group; readonly levels: readonly Level[] }>()
 
-/** The accounts above the key that limit what it may spend, and its end user's; none if none has a budget. */
+/** The accounts above the key that limit its spending, and its end user's; none if none has a budget. */
 export function levelsOf(caller: Caller, attribution?: Attribution): readonly Level[] {
   const levels = levelsOfKey(caller)
   const ofEndUser = levelOfEndUser(caller, attribution)

@@ -17,7 +17,7 @@ export type SeenSession = OpenSession & {
   /** Host of the gateway, and the name of its process. */
   readonly host: string
   readonly process: string
-  /** When a person ended it, while its gateway has not closed it yet; null otherwise. */
+  /** The time when a person ended it, if its gateway has not closed it yet; else null. */
   readonly endedAt: number | null
 }
 
@@ -29,7 +29,10 @@ export type LiveSessionStore = {
   closed(id: string): Promise<void>
   /** Newest first. */
   list(filter: SessionFilter): Promise<readonly SeenSession[]>
-  /** Requests the session's end from its gateway, and writes to the audit log. False if no session with this id is open. */
+  /**
+   * Requests the session's end from its gateway, and writes to the audit log. False if no session with this id is
+   * open.
+   */
   end(id: string, by: string, reason: string | null): Promise<boolean>
   /** Ids of this gateway's sessions whose end people have requested. */
   ended(): Promise<readonly string[]>

@@ -76,7 +76,7 @@ const alias = {
 } as const
 const tags = { ...schemas.texts, description: 'Tags and metadata of the request, by `attribution`.' } as const
 
-/** A charge where there is one. */
+/** The schema of a charge, or null. */
 export const billOrNull = { ...billView.schema, type: ['object', 'null'] } as const
 
 /** One record of the request log. Programs read it: its members are not renamed. */
@@ -115,7 +115,10 @@ export const logView = viewOf<Found>()({
 
 export type LogRecord = ReturnType<typeof logView.show>
 
-/** A row of the log and its charge, when it has one, as one record. `known`: the plugins that may have made the charge. */
+/**
+ * Combines a row of the log and its charge, if any, into one record. `known`: the plugins that may have made the
+ * charge.
+ */
 export function logRecord(row: LogRow, charge: Charge | null, known: readonly KnownPlugin[]): LogRecord {
   return logView.show({ row, charge, known })
 }

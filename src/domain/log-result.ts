@@ -9,7 +9,7 @@ export type LogResult = (typeof logResults)[number]
 export const wantedResults = [...logResults, 'unsuccessful'] as const
 export type WantedResult = (typeof wantedResults)[number]
 
-/** `outcome` is a column of the log. */
+/** `outcome`: the log column. */
 type Facts = { readonly status: number | null; readonly outcome: string }
 
 export function resultOf({ status, outcome }: Facts): LogResult {

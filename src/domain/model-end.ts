@@ -1,6 +1,6 @@
 import type { Model, ModelEnd } from './model.ts'
 
-/** Parses `2026-12-01`; undefined if there is no such day. */
+/** Parses `2026-12-01`; undefined if it is no valid date. */
 export function parseEnd(date: string): ModelEnd | undefined {
   const at = Date.parse(`${date}T00:00:00Z`)
   if (!/^\d{4}-\d{2}-\d{2}$/.test(date) || Number.isNaN(at)) return undefined
@@ -8,7 +8,7 @@ export function parseEnd(date: string): ModelEnd | undefined {
   return { date, at, sunset: new Date(at).toUTCString() }
 }
 
-/** Notes on a model for clients: the notes of its family, and when it ends. */
+/** Notes on a model for clients: the notes of its family, and the end of its service. */
 export function notesOf({ family: { notes }, ends }: Model): Model['family']['notes'] {
   if (!ends) return notes
   return {

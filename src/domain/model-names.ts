@@ -27,7 +27,7 @@ export function overlap(one: Wildcard, other: Wildcard): boolean {
   return isOpen && (one.suffix.endsWith(other.suffix) || other.suffix.endsWith(one.suffix))
 }
 
-/** The models on a key's list of which its group allows none: they are refused. */
+/** The models on a key's list that its group does not allow: requests for them are refused. */
 export function modelsBarred(
   models: readonly string[] | null,
   group: { readonly models?: readonly string[] } | undefined,

@@ -13,7 +13,7 @@ import type { PriceConditions, UnpricedPolicy } from './usage.ts'
 /** A place in a configuration file; lines and columns count from 1. */
 export type Origin = { readonly file: string; readonly line: number; readonly col: number }
 
-/** The counted thing of a limit: requests or tokens in any 60 seconds, or requests in flight. */
+/** The kind of a limit: requests or tokens in any 60 seconds, or requests in flight. */
 export type LimitKind = 'rpm' | 'tpm' | 'concurrency'
 
 export type Limits = {
@@ -72,17 +72,17 @@ export type Timeouts = {
   readonly firstByteMs: number
   readonly idleMs: number
   readonly totalMs: number
-  /** For the rest of a response whose client has left. */
+  /** The time for the rest of a response after its client has left. */
   readonly afterLeaveMs: number
 }
 
-/** The path of an operation at the upstream, if it is not the route's own path. */
+/** The request of an operation at the upstream, if it differs from the route. */
 export type Call = {
-  /** With `{model}`, `{model:segment}` and the names of the route. */
+  /** May contain `{model}`, `{model:segment}` and the names of the route. */
   readonly path: string
-  /** The route's if absent. */
+  /** Absent for the route's method. */
   readonly method?: string
-  /** Replaces the client's. */
+  /** Replaces the client's query. */
   readonly query: { readonly [name: string]: string }
   /** Lower-case names. */
   readonly headers: { readonly [name: string]: string }
@@ -120,7 +120,7 @@ export type Upstream = {
   readonly timeouts: Timeouts
   /** The region where it runs: prices may depend on it, and few responses report it. */
   readonly region?: string
-  /** What traces call the vendor (`gen_ai.provider.name`); absent for the upstream's name. */
+  /** The vendor's name in traces (`gen_ai.provider.name`); absent for the upstream's name. */
   readonly provider?: string
   /** The proxy for its connections; absent for the proxy of the environment. */
   readonly proxy?: ProxyAddress | 'none'
@@ -131,14 +131,15 @@ export type Upstream = {
   /** Whether connections are reused; undefined leaves it to the route. */
   readonly reuse: boolean | undefined
   /**
-   * Circuit breaker: after so many failures in a row, the upstream is paused for this time; then one request tries it.
+   * Circuit breaker: after this number of failures in a row, the upstream is paused for this time; then one request
+   * tries it.
    */
   readonly cooldown: { readonly failures: number; readonly forMs: number }
   /** The maximum number of connections of one process; absent for 256. */
   readonly connections?: number
   /**
-   * If all are in use, the maximum number of waiting requests (absent: 1024) and the maximum wait (30 s); others are
-   * refused.
+   * If all connections are in use: the maximum number of waiting requests (absent: 1024) and the maximum wait (30 s);
+   * others are refused.
    */
   readonly queue?: { readonly max?: number; readonly forMs?: number }
   /** The maximum number of concurrent requests; absent for unlimited. */
@@ -177,18 +178,18 @@ export type VendorKey = {
   readonly tpm?: number
   readonly concurrency?: number
   readonly budget?: { readonly amount: Micros; readonly per: PlainPeriod }
-  /** It is the credential of an upstream without a list of keys: without alternatives, it is always used. */
+  /** It is the credential of an upstream without a list of keys, so it is always used: there is no other. */
   readonly isOnly?: boolean
 }
 
-/** The client's fields that go upstream, for one operation. */
+/** The client's fields that are sent upstream, for one operation. */
 export type ForwardRule =
   | { readonly kind: 'only'; readonly names: ReadonlySet<string> }
   | { readonly kind: 'all'; readonly except: ReadonlySet<string> }
 
 /**
- * Fields or headers that identify the conversation: paths of body fields, then names of headers. The first one present
- * counts.
+ * Fields or headers that identify the conversation: paths of body fields, then names of headers. The first one that is
+ * present counts.
  */
 export type Affinity = { readonly fields: readonly (readonly string[])[]; readonly headers: readonly string[] }
 
@@ -203,8 +204,8 @@ export type Family = {
   /** Fields that are set if the client sends none; absent for none. */
   readonly defaults?: ReadonlyMap<string, Json>
   /**
-   * Fields and members in which bodies name further models. A model in `instead` may answer in place of the body's own,
-   * and the response decides what is charged; models in `beside` run in addition. Absent for none.
+   * Fields and members of bodies that name further models. A model in `instead` may answer in place of the body's own,
+   * and the response decides the charge; models in `beside` run in addition. Absent for none.
    */
   readonly further?: {
     readonly instead: readonly (readonly string[])[]
@@ -212,14 +213,14 @@ export type Family = {
   }
   /**
    * The tools that upstreams may run for these models, by their names in requests; `*` matches any ending. Absent in
-   * families without the setting: all are sent on, except those that make images.
+   * families without the setting: all tools are sent on, except those that make images.
    */
   readonly vendorTools?: readonly string[]
   /**
-   * Ids of objects that every key may use, although none created them here; `*` matches any ending. Absent for none.
+   * Ids of objects that every key may use without having created them here; `*` matches any ending. Absent for none.
    */
   readonly sharedObjects?: readonly string[]
-  /** How upstreams report the usage of sessions; absent for each turn. */
+  /** The reporting of usage in sessions; absent for each turn. */
   readonly sessionUsage?: 'turn' | 'running'
   /** The field of requests that identifies the conversation; absent without affinity. */
   readonly affinity?: Affinity
@@ -231,8 +232,8 @@ export type Family = {
   /** One section per plugin, by the plugin's name, already checked against its schema. */
   readonly facets: ReadonlyMap<string, unknown>
   /**
-   * Whether a plugin of the pipeline charges the items of such a response one by one, as images. Other usage of the
-   * request then has a charge of its own. Absent if no plugin does.
+   * Whether a plugin of the pipeline charges the items of such a response separately, as images. Other usage of the
+   * request then has a separate charge. Absent if no plugin does.
    */
   chargesItems?(operation: string, body: Body): boolean
   /** Notes on its models for clients, in sentences of each language. */
@@ -273,19 +274,22 @@ export type Price = { readonly micros: Micros; readonly origin: Origin }
 
 export type Model = {
   readonly name: string
-  /** The wildcard entry of the file that serves it: `vendor-*`. That entry itself is a model of this name. */
+  /** The wildcard entry of the file that serves it: `vendor-*`. That entry itself is a model with this name. */
   readonly wildcard?: string
   /** The name was chosen by a client and is not in the file, so memory and metrics must not keep it. */
   readonly unlisted?: true
   readonly origin: Origin
   readonly family: Family
-  /** Its upstreams: those of the lowest priority number are tried first, among equals by weight. Never empty. */
+  /** Its upstreams, never empty. Those with the lowest priority number are tried first; weights choose among equals. */
   readonly upstreams: readonly Candidate[]
-  /** Upstreams of fallback models that answer if none of `upstreams` does, with later priorities. Absent for none. */
+  /**
+   * Upstreams of fallback models, which answer if none of `upstreams` does; their priorities are later. Absent for
+   * none.
+   */
   readonly fallbacks?: readonly Candidate[]
   /** By price name: a tier's label, `input`, `output` …; empty when the model is free. */
   readonly prices: ReadonlyMap<string, Price>
-  /** The first whose conditions hold replaces the prices that it lists; absent for none. */
+  /** The first entry whose conditions hold replaces the prices that it lists; absent for none. */
   readonly overrides?: readonly {
     readonly if: PriceConditions
     readonly prices: ReadonlyMap<string, Price>
@@ -301,18 +305,16 @@ export type Model = {
   /** By operation: fields that are set if the client sends none, before the family's; absent for none. */
   readonly defaults?: ReadonlyMap<string, ReadonlyMap<string, Json>>
   readonly limits: Limits
-  /** Operations in whose API formats clients may call it too; a plugin translates them. Absent for none. */
+  /** Operations whose API formats clients may also use for it; a plugin translates them. Absent for none. */
   readonly accepts?: ReadonlySet<string>
-  /**
-   * The handling of a request that cannot be fully translated; absent: a request is refused if the result would change.
-   */
+  /** The handling of a request that cannot be fully translated; absent: it is refused if the result would change. */
   readonly onLoss?: 'refuse' | 'drop'
-  /** Absent if no request that may have been sold is sent again, and none to the same upstream. */
+  /** Absent: no request that may have been sold is sent again, and none is sent to the same upstream again. */
   readonly retry?: RetryPolicy
   /** Absent if responses are not cached. */
   readonly cache?: CachePolicy
-  /** Absent if its end is unknown. */
+  /** The end of its service; absent if unknown. */
   readonly ends?: ModelEnd
-  /** Hidden from model lists and refused, but still known for old records. */
+  /** Whether it is offered. If not, it is hidden from lists and refused, but still known for old records. */
   readonly enabled: boolean
 }

@@ -14,7 +14,7 @@ const whose: { readonly [level in Exclude<Overdrawn['level'], 'end_user'>]: stri
 const whoseOf = ({ level, called = '' }: Overdrawn): string =>
   level === 'end_user' ? `the budget of the end user '${called}'` : whose[level]
 
-/** The same as data, for the log. */
+/** An exceeded budget as data, for the log. */
 export function overdrawnValues(
   { level, called, availableMicros, heldMicros, renewsAt }: Overdrawn,
   hold: Micros,
@@ -31,7 +31,7 @@ export function overdrawnValues(
   }
 }
 
-/** The parameters of `insufficient_quota`: for a budget with too little left for a hold. */
+/** The parameters of `insufficient_quota`, for a budget with too little left for a hold. */
 export function describeOverdrawn(overdrawn: Overdrawn, hold: Micros, currency: string) {
   const { availableMicros, heldMicros, renewsAt, lastDays } = overdrawn
   const next = renewsAt === null ? '' : new Date(renewsAt).toISOString()

@@ -33,7 +33,7 @@ export function phasesOf({ marks, duration_ms: took }: Pick<LogRecord, 'marks' |
     from = Math.max(at, from)
     reached = i
   }
-  // The phase in which it ended.
+  // The phase in which the request ended.
   const next = ends.slice(reached + 1).find(([name]) => name !== 'retries')
   phases.push({ name: next ? next[0] : 'end', from, ms: Math.max(took - from, 0) })
   return phases

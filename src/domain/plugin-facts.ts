@@ -25,53 +25,54 @@ export type Diagnostic = {
 /** A plugin's declarations, including those about money: everything except its code. */
 export type PluginFacts<Options extends object = Schema, Facet extends object = Schema> = {
   readonly name: string
-  /** Options on the pipeline's line. */
+  /** The schema of its options in the pipeline. */
   readonly options?: Options
-  /** The plugin's section in a family. The plugin ignores families without it. */
+  /** The schema of its section in a family. The plugin ignores families without the section. */
   readonly facet?: Facet
   readonly needs?: readonly Slot<unknown>[]
   readonly gives?: readonly Slot<unknown>[]
   /**
-   * It must be the last plugin: others would shape and read something else than what the upstream receives and sends.
+   * It must be the last plugin. Later plugins would change and read something else than the upstream receives and
+   * sends.
    */
   readonly last?: true
   /**
-   * Caches responses for equal requests. Only plugins that identify and limit clients may come before it, so that it
-   * stores what clients receive.
+   * It caches responses for equal requests. Only plugins that identify and limit clients may come before it, so that
+   * it stores the responses that clients receive.
    */
   readonly keepsAnswers?: true
   /**
-   * Its `onSettle` runs after those of all plugins that put these slots, wherever they are: `chargeSlot` for plugins
+   * Its `onSettle` runs after that of all plugins that provide these slots, in any position: `chargeSlot` for plugins
    * that charge.
    */
   readonly settlesAfter?: readonly Slot<unknown>[]
-  /** Charges models of the families that have its section by their prices. */
+  /** It charges the models of families that have its section, by their prices. */
   readonly charges?: true
-  /** Charges the items of such an answer one by one, as images; the first plugin of the pipeline that has this decides. */
-  chargesItems?(operation: string, body: Body, facet: Admits<Facet>): boolean
-  /** Translates requests of the operations that models list in `accepts`, in families that have its section. */
-  readonly accepts?: true
-  /** Enforces the limits of groups, models and keys. */
-  readonly limits?: true
   /**
-   * The `kind` of the rule that its charges are stored with; `record` and `replay` are found by it. Unique among
-   * plugins.
+   * Whether it charges the items of such a response separately, as images; the first plugin of the pipeline with this
+   * function decides.
    */
+  chargesItems?(operation: string, body: Body, facet: Admits<Facet>): boolean
+  /** It translates requests of operations that models list in `accepts`, in families that have its section. */
+  readonly accepts?: true
+  /** It enforces the limits of groups, models and keys. */
+  readonly limits?: true
+  /** The `kind` of its charges' rules, by which `record` and `replay` are found. Unique among plugins. */
   readonly rule?: string
-  /** Meaning checks on one family's facet, with the models of the family, and what is known of operations. */
+  /** Semantic checks of a family's facet, with the models of the family and the known traits of operations. */
   inspect?(
     facet: Admits<Facet>,
     family: Family,
     models: readonly Model[],
     operations: OperationsByName,
   ): readonly Diagnostic[]
-  /** Meaning checks on its options, beyond their schema; paths are inside the options. */
+  /** Semantic checks of its options, in addition to their schema; paths are inside the options. */
   inspectOptions?(options: Admits<Options>): readonly Diagnostic[]
   /** The request that `onRoute` continues with, for explanations. @throws Failure the one of the request */
   reroute?(ask: RerouteAsk, facet: Admits<Facet>, options: Admits<Options>): Rerouted | undefined
   /**
-   * The plugin's prediction for a request, and the amount that it would hold, computed by the functions that its hooks
-   * use. Called in the pipeline's order. @throws Failure the one that the request would be refused with
+   * Its prediction for a request, and the amount that it would hold, computed by the functions that its hooks use.
+   * Called in the pipeline's order. @throws Failure the one of the refused request
    */
   quote?(request: Imagined, facet: Admits<Facet>): Quote | undefined
   /** Its prices for a model, for the price page and the console. */
@@ -81,18 +82,18 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   /** Rates each line of one of its charges again, using only the stored data of the charge. */
   replay?(charge: Charge): readonly Replayed[]
   /**
-   * The cost of one of its settled charges at other prices, using only the stored data of the charge: everything except
-   * prices, and what they depend on, stays the same. Without this, such charges cannot be compared.
+   * The cost of one of its settled charges at other prices, using only the stored data of the charge: everything
+   * except the prices and their conditions stays the same. Without this, such charges cannot be compared.
    */
   reprice?(charge: Charge, to: RepriceAsk, facet: Admits<Facet>): Repriced
-  /** For a line of its charge: how much less it could have cost, and what to request instead. */
+  /** The avoidable part of the cost of a charge's line, and the request that would avoid it. */
   avoidable?(rule: ChargeRule, line: ChargeItem): Saving | undefined
-  /** Whether an Idempotency-Key of such a request is kept, for the reference page. */
+  /** Whether it stores the Idempotency-Key of such a request, for the reference page. */
   keepsKeys?(operation: string, facet: Admits<Facet>): boolean
 }
 
-/** The declarations of a plugin with erased types, as a plan keeps them. */
-// The facet of each plugin has its own type; for a list of plugins it is only known that the schema accepted it.
+/** The declarations of a plugin with erased types, as in a configuration. */
+// Each plugin has its own facet type. In a list of plugins, it is only certain that the schema accepted the facet.
 export type KnownPlugin = Omit<
   PluginFacts,
   'chargesItems' | 'inspect' | 'inspectOptions' | 'reroute' | 'quote' | 'prices' | 'reprice' | 'keepsKeys'

@@ -2,7 +2,7 @@ import type { ExtraLinePrice } from './extra-line-price.ts'
 import type { SizeMismatch } from './explanation.ts'
 import type { PriceConditions } from './usage.ts'
 
-/** The list of all prices, by the functions that also charge. Money is a decimal string in `currency`. */
+/** The list of all prices, computed by the functions that also charge. Money is a decimal string in `currency`. */
 export type PriceList = { readonly currency: string; readonly models: readonly PricedModel[] }
 
 export type PricedModel = {
@@ -18,26 +18,29 @@ export type PricedModel = {
   readonly images: ImagePrices | null
   /** Prices by unit; empty if only images are charged, and for free models. */
   readonly units: readonly UnitPrice[]
-  /** Prices that replace those of `units` where their conditions hold; the first entry whose conditions hold counts. */
+  /** Prices that replace those of `units`: the first entry whose conditions hold applies. */
   readonly overrides: readonly UnitOverride[]
-  /** Factors of the prices of tokens; all apply whose conditions hold. */
+  /** Factors of token prices; each applies if its conditions hold. */
   readonly times: readonly UnitFactor[]
 }
 
 export type ImagePrices = {
-  /** By ascending long edge, or pixels; each value if several values decide. */
+  /** In ascending order of long edge or pixels; one entry per combination if several values decide. */
   readonly tiers: readonly TierPrice[]
-  /** What decides the tier, in this order: what the answer reports, the image that came back, the requested size. */
+  /**
+   * The sources of the tier, in this order: the size that the response reports, the returned image, the requested
+   * size.
+   */
   readonly tierFrom: readonly ('told' | 'output' | 'request')[]
-  /** The tier if none of these gives one. */
+  /** The tier if no source gives one. */
   readonly otherwise: string
-  /** The names that prices are looked up by; absent for the tier. */
+  /** The names whose values select the price; absent if the tier selects it. */
   readonly by?: readonly string[]
-  /** Factors of the price of an image, and when each applies. */
+  /** Factors of the price of an image, each with its condition. */
   readonly times?: readonly { readonly when: string; readonly by: string }[]
   /** Items that are charged in addition to images; absent without any. */
   readonly beside?: readonly (Omit<ExtraLinePrice, 'price'> & { readonly price: string })[]
-  /** What sizes that callers often request come to. */
+  /** The prices of common sizes. */
   readonly sizes: readonly SizePrice[]
   /** Names of sizes that may be requested instead of pixels. */
   readonly labels: readonly string[]
@@ -45,9 +48,9 @@ export type ImagePrices = {
 
 export type TierPrice = {
   readonly tier: string
-  /** In pixels; null for the last tier, which takes the rest. */
+  /** In pixels; null for the last tier, which has no limit. */
   readonly longEdgeMax: number | null
-  /** Width × height, where tiers go by that; null for the last. */
+  /** Width × height, if tiers depend on that; null for the last tier. */
   readonly pixelsMax?: number | null
   readonly price: string
   readonly reach: TierReach
@@ -62,18 +65,18 @@ export type TierReach =
   | { readonly kind: 'yes' }
   | { readonly kind: 'never' | 'rare'; readonly reason: { readonly en: string; readonly zh: string } }
 
-/** What one image of a size costs in one operation. */
+/** The price of one image of a size in one operation. */
 export type SizePrice = {
   readonly operation: string
   /** As sent; null without a size. */
   readonly asked: string | null
   /** `<width>x<height>`; null without a row in the family's table. */
   readonly comesBack: string | null
-  /** The resolution it comes to, where the family has resolutions. */
+  /** The resulting resolution; null if the family has no resolutions. */
   readonly resolution: string | null
-  /** The shape it comes to, as `16:9`; null where the model picks it, or it is not known. */
+  /** The resulting aspect ratio, as `16:9`; null if the model picks it, or it is not known. */
   readonly ratio: string | null
-  /** Null where only the image itself shows it. */
+  /** Null if only the returned image shows it. */
   readonly tier: string | null
   readonly price: string | null
   readonly warning: string | null
@@ -84,7 +87,7 @@ export type UnitPrice = {
   /** `input`, `cached_input`, `output`, `character`, `second`, `search_unit`, `request`. */
   readonly unit: string
   readonly price: string
-  /** How many of them the price is for. */
+  /** The number of units that the price is for. */
   readonly per: number
 }
 

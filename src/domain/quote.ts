@@ -9,31 +9,31 @@ import type { ImagePrices, UnitFactor, UnitOverride, UnitPrice } from './price-l
 import type { Slots } from './slots.ts'
 import type { Micros } from '../util/units.ts'
 
-/** A hypothetical request that plugins quote in the pipeline's order: nothing is held or sent for it. */
+/** A hypothetical request for quotes. Plugins quote in the pipeline's order; nothing is held or sent. */
 export type Imagined = {
   readonly operation: string
-  /** What is known of the operation; undefined where no route has it. */
+  /** The known traits of the operation; undefined if no route has it. */
   readonly traits: OperationTraits | undefined
   readonly model: Model
   readonly family: Family
-  /** As the client would send it. */
+  /** The body as the client would send it. */
   readonly body: Body
-  /** As it would go upstream, as far as the plugins above have shaped it. */
+  /** The body for the upstream, as changed by earlier plugins. */
   readonly out: Body
-  /** Slots that earlier plugins have put, as in a request. */
+  /** The slots of earlier plugins, as in a request. */
   readonly slots: Slots
   /** Assumed usage, and the group whose factor applies; as in `ImaginedRequest`. */
   readonly uses?: { readonly [unit: string]: number }
   readonly multiplier?: string
 }
 
-/** A plugin's prediction for a request; parts that do not apply are absent. */
+/** A plugin's prediction for a request, without parts that do not apply. */
 export type Quote = {
   /** The body as this plugin sends it on. */
   readonly out?: Body
-  /** Fields that it does not send on. */
+  /** Fields that it removes. */
   readonly dropped?: readonly string[]
-  /** The expected result, in the words of the explanation. */
+  /** The expected result, in the terms of the explanation. */
   readonly expected?: {
     /** `<width>x<height>` */
     readonly size: string | null
@@ -43,26 +43,26 @@ export type Quote = {
   readonly price?: PriceQuote
   readonly warnings?: readonly string[]
   readonly mismatch?: SizeMismatch | null
-  /** How the model's responses are cached, if this plugin caches them. */
+  /** The caching of the model's responses, if this plugin caches them. */
   readonly kept?: CachePolicy
 }
 
-/** The predictable cost of a request. */
+/** The expected cost of a request. */
 export type PriceQuote = {
   /** The number of requested items of one price. */
   readonly n: number
   /** The expected price row; null if only the response decides. */
   readonly tier: string | null
   readonly source: TierSource | null
-  /** Of one. */
+  /** The price of one item. */
   readonly price: Micros | null
   /** `file:line` of that price. */
   readonly priceAt: string | null
-  /** Of all; null where only the answer decides. */
+  /** The expected amount for all items; null if only the response decides. */
   readonly expected: Micros | null
-  /** What is held before the upstream is called. */
+  /** The amount that is held before the upstream is called. */
   readonly atMost: Micros
-  /** Every price row that may apply to an item; none for usage priced by unit. */
+  /** Every price row that may apply to an item; empty for usage priced by unit. */
   readonly prices: readonly { readonly tier: string; readonly price: Micros }[]
   /** Prices by unit, and the given quantity of each; absent if nothing is counted. */
   readonly units?: readonly {
@@ -77,25 +77,25 @@ export type PriceQuote = {
   readonly beside?: readonly ExtraLinePrice[]
 }
 
-/** A model whose prices are requested. */
+/** A request for the prices of a model. */
 export type PriceAsk = {
   readonly model: Model
   readonly family: Family
   /** The operations that the model offers. */
   readonly operations: readonly string[]
-  /** Slots that earlier plugins have put. */
+  /** The slots of earlier plugins. */
   readonly slots: Slots
-  /** The prediction for a request for this model. @throws Failure the one that a client would get */
+  /** Predicts a request for this model. @throws Failure the one that a client would get */
   explain(this: void, request: Omit<ImaginedRequest, 'model'>): RequestExplanation
 }
 
 /** One plugin's prices for a model, for the price page. */
 export type Prices = {
-  /** By the image. */
+  /** Prices per image. */
   readonly images?: ImagePrices
-  /** By what is used. */
+  /** Prices by usage. */
   readonly units?: readonly UnitPrice[]
-  /** As `PricedModel` has them. */
+  /** As in `PricedModel`. */
   readonly overrides?: readonly UnitOverride[]
   readonly times?: readonly UnitFactor[]
 }

@@ -12,6 +12,6 @@ export type Refund = {
 export type PartialRefund = {
   /** The amount; by default all that is left. */
   readonly amount?: Micros
-  /** The expected sum of earlier refunds: if it differs, nothing is refunded. Makes a repeated refund safe. */
+  /** The expected sum of earlier refunds; nothing is refunded if it differs. This makes a repeated refund safe. */
   readonly refunded?: Micros
 }

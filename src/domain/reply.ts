@@ -15,8 +15,8 @@ export type Stage = {
    */
   end(): Awaitable<Passed>
   /**
-   * The stage and its source no longer use the bytes that it has passed on: a chunk that fills its memory may be freed
-   * once it is written. Without this flag, the garbage collector frees it.
+   * The stage and its source no longer use bytes that they have passed on, so a chunk that fills its memory may be
+   * freed after it is written. Without this flag, the garbage collector frees it.
    */
   readonly letsGo?: boolean
 }
@@ -31,11 +31,13 @@ export type Reply = {
   readonly headers: { readonly [name: string]: string }
   /** Applied in order. */
   readonly stages: readonly Stage[]
-  /** The client expects the other kind of response: a plugin that can convert does so, and sets `content-type`. */
+  /** The client expects the other kind of response. A plugin that can convert it does so, and sets `content-type`. */
   readonly turnInto?: 'events' | 'whole'
-  /** Only the end of the connection ends the upstream's response, so a truncated one looks complete. */
+  /**
+   * Only the end of the connection marks the end of the upstream's response, so a truncated response looks complete.
+   */
   readonly endUnknown?: boolean
-  /** A stage detects the end of the response by its content, so a truncated response without a length is recognised. */
+  /** A stage detects the end of the response in its content, so a truncated response is recognised without a length. */
   readonly provesEnd?: boolean
 }
 
@@ -60,7 +62,7 @@ const measuring: ReadonlySet<string> = new Set([
   'accept-ranges',
 ])
 
-/** The headers of a response whose bytes are no longer the upstream's. */
+/** The headers for a response whose bytes were changed. */
 export function withoutLength(headers: Reply['headers']): Reply['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !measuring.has(name)))
 }

@@ -5,23 +5,23 @@ import type { Slots } from './slots.ts'
 
 /** The reason why the cost of a charge at other prices is unknown. */
 export const incomparable = [
-  /** The configuration has no such model, or none on offer. */
+  /** The configuration has no such model, or does not offer it. */
   'model_gone',
   /** It lacks the group whose multiplier would apply. */
   'group_gone',
   /** It uses another currency. */
   'other_currency',
-  /** It charges the model in another way, as images instead of tokens. */
+  /** It charges the model in another way, for example by images instead of tokens. */
   'charged_otherwise',
   /** Its prices depend on a property of the request that was not stored. */
   'measure_not_kept',
   /** It would have refused the request: its size, or a combination that has no price. */
   'refused',
-  /** A person has decided what it costs. */
+  /** A person has decided its price. */
   'decided',
   /** Part of it was refunded, but not all. */
   'refunded_in_part',
-  /** Rating its own facts does not yield the charged amount. */
+  /** Rating its stored facts again does not yield the charged amount. */
   'not_reproducible',
   /** It has not ended: it is in progress, or under review. */
   'open',
@@ -37,7 +37,7 @@ export type RepriceAsk = {
   readonly traits: OperationTraits | undefined
   /** The factor of the charged group, as a decimal string. */
   readonly multiplier: string
-  /** Slots that earlier plugins have put, for a request of the same size. */
+  /** The slots of earlier plugins, for a request of the same size. */
   readonly slots: Slots
 }
 

@@ -4,7 +4,7 @@ import type { Model } from './model.ts'
 
 /** A client's request, for a plugin that may convert it to a request of another operation. */
 export type RerouteAsk = {
-  /** The client's. */
+  /** The client's operation. */
   readonly operation: string
   readonly model: Model
   readonly body: Body

@@ -8,7 +8,7 @@ export type ReviewStatus = {
   readonly held: readonly { readonly currency: string; readonly amount: string }[]
 }
 
-/** The part of the open charges that waits for a person. */
+/** Sums the open charges that wait for a person. */
 export function sumReviews(open: readonly OpenCharges[]): ReviewStatus {
   const reviews = open.filter(({ state }) => state === 'needs_review')
   return {

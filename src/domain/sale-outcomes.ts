@@ -4,14 +4,14 @@ export const keyEffects = ['none', 'invalid', 'no_credit', 'cooling', 'model', '
 export type SaleClass = (typeof saleClasses)[number]
 export type KeyEffect = (typeof keyEffects)[number]
 
-/** One row of the table of outcomes: the first that matches a response decides. */
+/** A row of the table of outcomes. The first row that matches a response decides. */
 export type OutcomeRow = {
   readonly status: readonly number[]
-  /** The path of the code in the response, such as `error.code`; the usual places when absent. */
+  /** The path of the code in the response, such as `error.code`; absent for the usual paths. */
   readonly at?: string
   /** Machine-readable words of the vendor; absent if the status alone decides. */
   readonly codes?: readonly string[]
-  /** Messages of a vendor without a code for it: the whole `error.message`, word for word. */
+  /** Complete messages of a vendor without a code for this outcome: the exact `error.message`. */
   readonly says?: readonly string[]
   /** Parts of a message, case-insensitive; `{name}` matches a number. The message must contain one of them. */
   readonly mentions?: readonly string[]
@@ -27,16 +27,16 @@ export type OutcomeRow = {
    * response.
    */
   readonly class: SaleClass
-  /** `request`: this request is too much for the key, which may serve others. */
+  /** `request`: this request exceeds the key's capacity; the key may serve others. */
   readonly key: KeyEffect
-  /** The body of one request can cause it: it counts for the key only once a different request is refused too. */
+  /** The body of a request can cause it, so it counts for the key only after a different request was refused too. */
   readonly confirm?: boolean
 }
 
 /** `wanted > limit`: two numbers, each by its name or as digits. */
 export const wherePattern = '^(\\w+) > (\\w+)$'
 
-/** Vendor words about a key in messages without a code, such as the close of a WebSocket. */
+/** Vendors' messages about an invalid key without a code, such as the close of a WebSocket. */
 export const invalidKeySentences: readonly string[] = [
   'API key not valid. Please pass a valid API key.',
   'API Key not found. Please pass a valid API key.',
@@ -44,7 +44,7 @@ export const invalidKeySentences: readonly string[] = [
   'Your API key was reported as leaked. Please use another API key.',
 ]
 
-/** Whole messages of vendors without a code for spent credit: a client cannot cause a whole message. */
+/** Vendors' complete messages about spent credit without a code: a client cannot cause a complete message. */
 export const noCreditSentences: readonly string[] = [
   'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
 ]

@@ -18,7 +18,7 @@ export type SavedView = {
 
 /** Views belong to one user each. */
 export type ViewStore = {
-  /** Of all pages, in the order in which they were made. */
+  /** The views of all pages, in the order of their creation. */
   list(user: string): Awaitable<readonly SavedView[]>
   /**
    * Replaces the page's view named `before`, and any view with the new name; otherwise appends it. False if the page

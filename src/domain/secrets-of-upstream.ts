@@ -4,7 +4,7 @@ import type { Call, Upstream } from './model.ts'
 /** Names of headers, parameters and members that contain secrets. */
 const secretName = /auth|key|token|secret|cookie|passw|signature|credential|^(?:sig|code|pw|pwd|jwt|sas)$/i
 
-/** A name of a bot and its token, as in `bot123456:AAE…`. */
+/** The id of a bot and its token, as in `bot123456:AAE…`. */
 const tokenOfBot = /^(?:bot)?\d{5,}:[\w-]{16,}$/
 const lettersRun = /[A-Za-z0-9]{16,}/g
 
@@ -12,7 +12,7 @@ export function isSecretName(name: string): boolean {
   return secretName.test(name)
 }
 
-/** Whether a text looks random: letters and digits in one run, longer than words are. */
+/** Whether a text looks random: it has a run of letters and digits that is longer than a word. */
 export function isRandom(text: string): boolean {
   if (tokenOfBot.test(text)) return true
   return [...text.matchAll(lettersRun)].some(([run]) => /\d/.test(run) && /[A-Za-z]/.test(run))
@@ -59,7 +59,7 @@ function secretValues(...fixed: readonly { readonly [name: string]: string }[]):
   return fixed.flatMap(Object.entries<string>).flatMap(([name, value]) => (isSecretName(name) ? value : []))
 }
 
-/** In a JSON key file, the texts whose names indicate secrets; in a PEM key, its lines. */
+/** Parts of a key: in a JSON key file the texts whose names indicate secrets, in a PEM key its lines. */
 function partsOf(text: string): readonly string[] {
   if (!text.trimStart().startsWith('{')) return linesOf(text)
   try {

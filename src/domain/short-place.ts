@@ -1,4 +1,4 @@
-/** `file:line` without the file's folder: answers never contain a path of the server. */
+/** `file:line` without the file's folder: responses never contain a path of the server. */
 export function shortPlace(at: string): string {
   return at.slice(Math.max(at.lastIndexOf('/'), at.lastIndexOf('\\')) + 1)
 }

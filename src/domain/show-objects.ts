@@ -2,7 +2,7 @@ import type { ObjectPosition, StoredObject } from './stored-objects.ts'
 import { type StoredKind, storedKinds } from './stored-kinds.ts'
 import type { Storage } from './stores.ts'
 
-/** What became of an object at its vendor. `impossible`: this configuration has no request that deletes it. */
+/** The result of a deletion at the vendor. `impossible`: this configuration has no request that deletes the object. */
 export type VendorDeletion =
   | { readonly kind: 'deleted' }
   | { readonly kind: 'gone' }
@@ -10,7 +10,7 @@ export type VendorDeletion =
   | { readonly kind: 'unreached'; readonly why: string }
   | { readonly kind: 'impossible' }
 
-/** A stored object as administrators see it. */
+/** The JSON form of a stored object for administrators. */
 export function showObject(object: StoredObject) {
   const { id, kind, keyId, upstream, vendorKey, model, requestId, bytes, createdAt, expiresAt, deletedAt } = object
   const moment = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
@@ -29,19 +29,21 @@ export function showObject(object: StoredObject) {
   }
 }
 
-/** Where the list goes on after an object. Ids are the vendors' own, so one may occur for several keys and kinds. */
+/**
+ * The position after an object in the list. Ids are the vendors' own, so several keys and kinds may have the same one.
+ */
 export function objectPosition({ createdAt, id, keyId, kind }: StoredObject): string {
   return Buffer.from(JSON.stringify([createdAt, id, keyId, kind])).toString('base64url')
 }
 
-/** @returns undefined if the text is not of `objectPosition` */
+/** @returns undefined if the text was not made by `objectPosition` */
 export function readObjectPosition(position: string): ObjectPosition | undefined {
   const parts = parse(Buffer.from(position, 'base64url').toString())
   if (!Array.isArray(parts)) return undefined
   const [createdAt, id, keyId, kind] = parts as readonly unknown[]
   if (!Number.isSafeInteger(createdAt) || typeof id !== 'string' || typeof keyId !== 'string' || !isKind(kind))
     return undefined
-  // PostgreSQL has no zero bytes in texts.
+  // PostgreSQL does not store zero bytes in text.
   return `${id}${keyId}`.includes('\0') ? undefined : { createdAt: createdAt as number, id, keyId, kind }
 }
 
@@ -57,7 +59,10 @@ function parse(text: string): unknown {
   }
 }
 
-/** Takes an object from its key: no request reaches it any more. @returns false if it was deleted or ended before */
+/**
+ * Takes an object from its key, so that no request reaches it any more. @returns false if it was deleted or ended
+ * before
+ */
 export async function endStoredObject(
   { objects, trail }: Pick<Storage, 'objects' | 'trail'>,
   { id, keyId, kind }: StoredObject,

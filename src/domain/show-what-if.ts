@@ -1,10 +1,10 @@
 import { formatMoney } from '../util/units.ts'
 import type { CostPair, CostPairOf, NotComparable, WhatIf } from './what-if.ts'
 
-/** Rows of one kind; the rest is one row. */
+/** The maximum number of rows of one kind; the rest is combined. */
 const rowsMax = 200
 
-/** What charges would have cost, as programs read it: money as text, moments as ISO 8601. */
+/** The JSON form of a cost comparison: money as text, times as ISO 8601. */
 export function showWhatIf(costs: WhatIf) {
   const { since, until, currency, byModel, byGroup, byUser, notComparable, uncounted } = costs
   return {
@@ -24,7 +24,7 @@ function showPair({ charges, before, after }: CostPair) {
   return { charges, before: formatMoney(before), after: formatMoney(after), difference: formatMoney(after - before) }
 }
 
-/** Few enough to be looked at: of the rest, those of one reason and currency are one, whose model is null. */
+/** Limits the rows: further rows with the same reason and currency become one row, whose model is null. */
 function showLeft(left: readonly NotComparable[]) {
   const isShown = ({ model }: NotComparable, i: number): boolean => model !== null && i < rowsMax
   const rest = Map.groupBy(
@@ -43,7 +43,7 @@ function showLeft(left: readonly NotComparable[]) {
   return all.map(({ cost, ...row }) => ({ ...row, cost: formatMoney(cost) }))
 }
 
-/** Few enough to be looked at: those that change least together are one, whose name is null. */
+/** Limits the rows: those with the smallest changes become one row, whose name is null. */
 function showRows(rows: readonly CostPairOf[]) {
   const isShown = ({ name }: CostPairOf, i: number): boolean => name !== null && i < rowsMax
   const shown = rows.filter(isShown)

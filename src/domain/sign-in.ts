@@ -1,9 +1,9 @@
 import type { Awaitable } from '../util/awaitable.ts'
 import type { Role, User } from './shapes/user.ts'
 
-/** How long a sign-in at an issuer may take. */
+/** The maximum duration of a sign-in at an issuer, in milliseconds. */
 export const loginMs = 10 * 60_000
-/** How long an invitation is valid by default, and at most. */
+/** The default validity of an invitation, and the maximum, in milliseconds. */
 export const invitationMs = 3 * 86_400_000
 export const invitationMsMax = 90 * 86_400_000
 
@@ -11,7 +11,7 @@ export const invitationMsMax = 90 * 86_400_000
 export type Issuer = {
   /** Its name in the configuration; part of the address to which browsers return. */
   readonly name: string
-  /** Its identifier, an address: the `iss` of its tokens. */
+  /** Its identifier, a URL: the `iss` of its tokens. */
   readonly url: string
   /** Its name in the console. */
   readonly label: string
@@ -21,15 +21,20 @@ export type Issuer = {
   readonly clientAuth: 'basic' | 'post'
   readonly scopes: readonly string[]
   readonly allowHttp: boolean
-  /** Where the claims have the groups of `roles` and `groups`: a claim, or a path with dots. */
+  /** The claim that contains the groups for `roles` and `groups`: its name, or a path with dots. */
   readonly groupsClaim: string
-  /** Roles by group; undefined if roles are assigned here and not by an issuer. */
+  /** Roles by group; undefined if roles are assigned locally and not by an issuer. */
   readonly roles: ReadonlyMap<string, Role> | undefined
-  /** The role of users without a group of `roles`, and of new users where there are no `roles`; undefined: they are refused. */
+  /**
+   * The role of users without a group in `roles`, and of new users if there are no `roles`; undefined: they are
+   * refused.
+   */
   readonly defaultRole: Role | undefined
-  /** The group here for each group of the issuer, the first match; undefined if groups are assigned here. */
+  /**
+   * The local group for each group of the issuer; the first match applies. Undefined if groups are assigned locally.
+   */
   readonly groups: ReadonlyMap<string, string> | undefined
-  /** The group of users in none of `groups`, and of new users where there are no `groups`. */
+  /** The group of users without a group in `groups`, and of new users if there are no `groups`. */
   readonly group: string
   /** Whether a person whose verified e-mail equals a user's name is that user. */
   readonly matchesEmail: boolean
@@ -37,21 +42,21 @@ export type Issuer = {
   readonly allowsSignUp: boolean
   /** Domains of verified e-mails that may sign in; empty for all. */
   readonly emailDomains: readonly string[]
-  /** Where signing out of the console ends: here alone, or also the session at the issuer. */
+  /** The extent of signing out of the console: locally, or also the session at the issuer. */
   readonly signOut: 'here' | 'issuer'
 }
 
-/** How people sign in to the console. */
+/** The methods of sign-in for the console. */
 export type SignInPlan = {
   /** Whether passwords are accepted. */
   readonly passwords: boolean
   readonly issuers: ReadonlyMap<string, Issuer>
 }
 
-/** How an administrator can sign in: an administrator without an open way does not count. */
+/** The open methods of sign-in. An administrator who can use none of them does not count. */
 export type WaysIn = { readonly passwords: boolean; readonly issuers: readonly string[] }
 
-/** The identity of a person elsewhere. A subject is never given to another person; an e-mail may be. */
+/** The identity of a person at an issuer. A subject is never given to another person; an e-mail may be. */
 export type Identity = { readonly issuer: string; readonly subject: string }
 
 export type IdentityLink = Identity & { readonly user: string; readonly createdAt: number }
@@ -59,7 +64,7 @@ export type IdentityLink = Identity & { readonly user: string; readonly createdA
 /** An invitation: one person may become a user, once, with a secret token. */
 export type Invitation = {
   readonly id: string
-  /** Their user name; null if they choose it. */
+  /** The name of the new user; null if the person chooses it. */
   readonly name: string | null
   readonly role: Role
   readonly group: string
@@ -76,14 +81,17 @@ export type NewInvitation = Pick<Invitation, 'name' | 'role' | 'group' | 'expire
 /** A person who signs in for the first time. */
 export type Newcomer = {
   readonly user: Pick<User, 'name' | 'group' | 'role'> & { readonly passwordHash: string | null }
-  /** Who they are elsewhere; null for one with a password. */
+  /** Their identity at an issuer; null for a person with a password. */
   readonly identity: Identity | null
-  /** The hash of the invitation that they come by, which is used up; null for none. */
+  /** The hash of the invitation, which is used up; null for none. */
   readonly invitation: string | null
 }
 
 export type SignInStore = {
-  /** Stores what a browser must prove when it returns from an issuer; if there are too many, the oldest is dropped. */
+  /**
+   * Stores the state that a browser must present when it returns from an issuer; if there are too many, the oldest is
+   * dropped.
+   */
   saveLogin(login: { readonly hash: string; readonly state: string; readonly expiresAt: number }): Awaitable<void>
   /** Returns the stored value once; undefined if the hash is unknown or has expired. */
   takeLogin(hash: string): Awaitable<string | undefined>
@@ -106,12 +114,12 @@ export type SignInStore = {
    */
   unlink(user: string, which: Identity | undefined, by: string, keepWayIn?: boolean): Awaitable<number>
   /**
-   * Makes a user. `uninvited`: the invitation is used up, has ended, or its author has lost the right; `taken`: the identity is
-   * another user's already.
+   * Creates a user. `uninvited`: the invitation is used up or has expired, or its author has lost the right to invite;
+   * `taken`: the identity already belongs to another user.
    * @throws StorageError `user_exists`: the invitation is not used up
    */
   admit(newcomer: Newcomer, by: string): Awaitable<'admitted' | 'uninvited' | 'taken'>
-  /** Ends all sessions of a user, and the keys made for them. */
+  /** Ends all sessions of a user, and revokes the keys of these sessions. */
   endSessions(user: string): Awaitable<void>
   invite(invitation: NewInvitation, by: string): Awaitable<Invitation>
   /** By the hash of its token; undefined if it is not valid. */
@@ -122,13 +130,13 @@ export type SignInStore = {
   revokeInvitation(id: string, by: string): Awaitable<boolean>
 }
 
-/** By what people get in at this configuration. */
+/** The open methods of sign-in of a configuration. */
 export function waysIn({ signIn }: { readonly signIn?: SignInPlan }): WaysIn {
   if (!signIn) return { passwords: true, issuers: [] }
   return { passwords: signIn.passwords, issuers: [...signIn.issuers.values()].map(({ url }) => issuerId(url)) }
 }
 
-/** What an issuer is kept by: one that is written with and without a slash at its end is the same. */
+/** The stored id of an issuer: its URL with and without a final slash has the same id. */
 export function issuerId(url: string): string {
   return new URL(url).href
 }

@@ -8,13 +8,13 @@ export function defineSlot<T>(name: string): Slot<T> {
   return { name }
 }
 
-/** The values of one exchange, by slot: so few that a list is cheaper than a Map. */
+/** The values of one exchange, by slot. There are so few that a list is cheaper than a Map. */
 export class Slots {
   readonly #names: string[] = []
   readonly #values: unknown[] = []
   readonly #below: Slots | undefined
 
-  /** @param below its value if nothing was put here */
+  /** @param below the slots with default values */
   constructor(below?: Slots) {
     this.#below = below
   }
@@ -34,8 +34,8 @@ export class Slots {
   }
 
   /**
-   * The value of a slot that the pipeline check guarantees. @throws Error when it is missing: a fault of the providing
-   * plugin
+   * The value of a slot that the pipeline check guarantees. @throws Error if it is missing: a fault of the plugin that
+   * provides it
    */
   need<T>(slot: Slot<T>): T {
     const value = this.get(slot)

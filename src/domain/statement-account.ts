@@ -5,13 +5,13 @@ export type StatementLine = {
   readonly model: string
   readonly tier: string
   readonly images: number
-  /** Of what the tier names, such as tokens. */
+  /** The number of the tier's units, such as tokens. */
   readonly quantity: number
   readonly charged: Micros
   readonly refunded: Micros
 }
 
-/** What one user owes in one group and currency: before the month, of it, and after it. */
+/** The debt of one user in one group and currency: before a month, its changes in the month, and after it. */
 export type StatementAccount = {
   readonly user: string
   readonly group: string
@@ -21,7 +21,7 @@ export type StatementAccount = {
   readonly charged: Micros
   readonly refunds: number
   readonly refunded: Micros
-  /** The part of it for charges of earlier months. */
+  /** The part of `refunded` for charges of earlier months. */
   readonly refundedEarlier: Micros
   /** Later refunds of this month's charges. They are part of later statements. */
   readonly refundedLater: Micros

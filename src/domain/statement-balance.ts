@@ -1,19 +1,19 @@
 import { csvLine } from '../util/csv.ts'
 import { formatMoney, type Micros } from '../util/units.ts'
 
-/** The prepaid money of one user: top-ups, charges, and the remainder, before a month, in it, and after it. */
+/** The prepaid money of one user: top-ups, charges and remainder, before a month, in it, and after it. */
 export type StatementBalance = {
   readonly user: string
-  /** The group that the user is in now; empty where there is no such user any more. */
+  /** The user's current group; empty if the user no longer exists. */
   readonly group: string
   readonly opening: Micros
   readonly topUps: number
   readonly toppedUp: Micros
-  /** Charges that were taken from the balance, and what of them was given back to it. */
+  /** The charges taken from the balance, and the refunds returned to it. */
   readonly charged: Micros
   readonly refunded: Micros
   readonly closing: Micros
-  /** The current remainder by all entries, and the balance that limits requests: two ways to one sum. */
+  /** The current remainder from all entries, and the balance that limits requests: two sums that must be equal. */
   readonly counted: Micros
   readonly booked: Micros
 }
@@ -26,7 +26,7 @@ export function balancesOf(
   return balances.filter(one => (user ?? one.user) === one.user && (group ?? one.group) === one.group)
 }
 
-/** Differences between a balance by its entries and the one that bounds requests, a sentence each. */
+/** Differences between the two sums of balances, one sentence each. */
 export function balanceDifferences(balances: readonly StatementBalance[]): readonly string[] {
   return balances
     .filter(({ counted, booked }) => counted !== booked)
@@ -36,7 +36,7 @@ export function balanceDifferences(balances: readonly StatementBalance[]): reado
     )
 }
 
-/** A balance as programs read it: money as text. */
+/** The JSON form of a balance: money as text. */
 export function showStatementBalance({ user, group, topUps, ...money }: StatementBalance) {
   const { opening, toppedUp, charged, refunded, closing } = money
   return {
@@ -64,7 +64,7 @@ const headings = [
   'closing',
 ]
 
-/** A table of balances for spreadsheets, a row each, in the gateway's currency. */
+/** A CSV table of balances, one row each, in the gateway's currency. */
 export function balanceTable(
   month: string,
   currency: string,
@@ -82,7 +82,7 @@ export function balanceTable(
   return [headings, ...rows].map(csvLine)
 }
 
-/** As text, but for what begins with a minus: a guarded one would be no number any more. */
+/** Amounts as text, but negative ones as numbers: the guard against formulas would turn them into text. */
 export function moneyCell(micros: Micros): string | number {
   return micros < 0 ? micros / 1_000_000 : formatMoney(micros)
 }

@@ -4,7 +4,7 @@ import type { CostQuery, CostRow, Costs } from './costs.ts'
 import type { LabelKind } from './labels.ts'
 import { moneyCell } from './statement-balance.ts'
 
-/** What narrows a statement: an end user and a tag, by name. */
+/** The filter of a statement: an end user and a tag, by name. */
 export type StatementLabels = { readonly endUser?: string | undefined; readonly tag?: string | undefined }
 
 /** The charges of a month, split by end users or tags. A refund counts in the month of its charge, as in Costs. */
@@ -33,7 +33,7 @@ export async function splitStatement(
   return { by, rows: inOrder(rows) }
 }
 
-/** By currency, the most expensive label first, and the charges without a label last. */
+/** Sorts by currency, the most expensive label first, and charges without a label last. */
 function inOrder(rows: readonly CostRow[]): readonly CostRow[] {
   const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
   return rows.toSorted(
@@ -45,7 +45,7 @@ function inOrder(rows: readonly CostRow[]): readonly CostRow[] {
   )
 }
 
-/** A split as programs read it: money as text, and null for charges without a label. */
+/** The JSON form of a split: money as text, and null for charges without a label. */
 export function showSplit({ rows }: StatementSplit) {
   return rows.map(({ what, currency, charges, amount, refunded }) => ({
     label: what === '' ? null : what,
@@ -57,7 +57,7 @@ export function showSplit({ rows }: StatementSplit) {
   }))
 }
 
-/** A split as a table for spreadsheets. */
+/** A split as a CSV table. */
 export function splitTable(month: string, { by, rows }: StatementSplit): readonly string[] {
   const headings = ['month', by, 'currency', 'charges', 'charged', 'refunded', 'costs']
   const lines = rows.map(({ what, currency, charges, amount, refunded }) => [
@@ -70,7 +70,7 @@ export function splitTable(month: string, { by, rows }: StatementSplit): readonl
   return [headings, ...lines].map(csvLine)
 }
 
-/** Which charges a statement has, if it does not have all of its accounts: a sentence or none. */
+/** Names the charges of a statement that has only some charges of its accounts: one sentence or none. */
 export function labelNote({ endUser, tag }: StatementLabels): readonly string[] {
   const names = [
     ...(endUser === undefined ? [] : [`of end user ${endUser}`]),
@@ -79,7 +79,7 @@ export function labelNote({ endUser, tag }: StatementLabels): readonly string[] 
   return names.length === 0 ? [] : [`Only charges ${names.join(' and ')}`]
 }
 
-/** What the rows of a split add up to. */
+/** Describes the sum of a split's rows. */
 export function splitNote({ by }: Pick<StatementSplit, 'by'>): string {
   return by === 'tag'
     ? 'A charge with several tags counts for each of them. A refund counts in the month of its charge.'

@@ -19,7 +19,7 @@ table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25rem .
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}tr.sum td{font-weight:600;border-top:2px solid #111}
 @media print{body{margin:0;max-width:none}section{break-inside:avoid}thead{display:table-header-group}}@page{margin:18mm}`
 
-/** A page that can be printed: no script, nothing from elsewhere, every word as text. */
+/** Creates a printable page: without scripts and external resources, and with all text escaped. */
 export function statementPage(
   { month, zone, from, until }: StatementMonth,
   accounts: readonly StatementAccount[],

@@ -37,14 +37,14 @@ export function totalsOfAccounts(accounts: readonly StatementAccount[]): readonl
 type OfMonth = Pick<StatementAccount, 'charged' | 'refunded' | 'refundedEarlier' | 'refundedLater'>
 
 /**
- * What the same charges come to in Costs, which books a refund in the month of its charge: without the refunds of the
- * month for earlier charges, and less those that were given later.
+ * The costs of the same charges on the page Costs, which books a refund in the month of its charge: refunds of this
+ * month for earlier charges do not count, and later refunds of this month's charges do.
  */
 export function costsOfMonth({ charged, refunded, refundedEarlier, refundedLater }: OfMonth): Micros {
   return charged - (refunded - refundedEarlier) - refundedLater
 }
 
-/** A grand total as programs read it: money as text. */
+/** The JSON form of a grand total: money as text. */
 export function showStatementTotal(total: StatementTotal) {
   const { currency, accounts, charges, refunds, opening, charged, refunded, refundedEarlier, refundedLater, closing } =
     total

@@ -16,12 +16,12 @@ export type StatementTotals = {
 
 /** The bookings between two moments, by account. */
 export type Statement = {
-  /** Of the charges with the labels of the question. */
+  /** Accounts of the charges with the requested labels. */
   readonly accounts: readonly StatementAccount[]
-  /** Of all charges, by them and their lines, and by the entries of the ledger: two ways to one sum. */
+  /** Sums of all charges: from the charges and their lines, and from the entries of the ledger. Both must be equal. */
   readonly counted: StatementTotals
   readonly booked: StatementTotals
-  /** Of all users who were ever credited, by name. */
+  /** Balances of all users who ever had a top-up, by name. */
   readonly balances: readonly StatementBalance[]
 }
 
@@ -30,12 +30,12 @@ export type Statement = {
  */
 export type StatementQuery = StatementLabels & { readonly from: number; readonly until: number }
 
-/** Whether only some charges of each account are in the statement. */
+/** Whether a statement contains only some charges of each account. */
 export function isOfLabel({ endUser, tag }: StatementLabels): boolean {
   return endUser !== undefined || tag !== undefined
 }
 
-/** A month as a clock of a zone has it. */
+/** A month in a time zone. */
 export type StatementMonth = {
   readonly month: string
   readonly zone: string
@@ -51,7 +51,7 @@ export function readMonth(text: string, zone: string): StatementMonth | undefine
   return { month: text, zone, from: momentIn(zone, first), until: momentIn(zone, { ...first, month: first.month + 1 }) }
 }
 
-/** The month before the one that is running, as a clock of a zone has both. */
+/** The month before the current one, in a time zone. */
 export function lastMonth(zone: string, now: number): StatementMonth {
   const { year, month } = dayIn(zone, now)
   const [from, until] = [momentIn(zone, { year, month: month - 1, day: 1 }), momentIn(zone, { year, month, day: 1 })]
@@ -75,7 +75,7 @@ export function differencesOf({ counted, booked, balances }: Statement): readonl
   return [...sums, ...balanceDifferences(balances)]
 }
 
-/** Accounts of one user or group alone. */
+/** Selects the accounts of one user or group. */
 export function accountsOf(
   { accounts }: Statement,
   { user, group }: { readonly user?: string | undefined; readonly group?: string | undefined },
@@ -83,7 +83,7 @@ export function accountsOf(
   return accounts.filter(one => (user ?? one.user) === one.user && (group ?? one.group) === one.group)
 }
 
-/** A statement as programs read it. `organization`: whose it is, if the configuration names it. */
+/** The JSON form of a statement. `organization`: its issuer, if the configuration names it. */
 export function showStatement(
   { month, zone, from, until }: StatementMonth,
   found: Statement,
@@ -124,7 +124,7 @@ export function showStatement(
   }
 }
 
-/** An account as programs read it: money as text. */
+/** The JSON form of an account: money as text. */
 export function showAccount(account: StatementAccount) {
   const { opening, charged, refunded, refundedEarlier, refundedLater, closing, lines, ...same } = account
   return {
@@ -158,11 +158,11 @@ const headings = [
 ]
 
 /**
- * A table for spreadsheets: a row for each line, after them one for the account, which alone opens and closes, and last a
- * grand total of each currency with several accounts.
+ * A CSV table: one row for each line; then one row for the account, which alone has opening and closing amounts; last
+ * a grand total of each currency with several accounts.
  */
 export function statementTable(month: StatementMonth, accounts: readonly StatementAccount[]): readonly string[] {
-  // Amounts below nothing begin with a minus, which is no formula here.
+  // Negative amounts begin with a minus, which must not be guarded as a formula here.
   const sumsOf = (of: StatementAccount | StatementTotal) => {
     const { opening, charged, refunded, closing, refundedEarlier, refundedLater } = of
     const shown = [opening, charged, refunded, closing, refundedEarlier, refundedLater, costsOfMonth(of)]

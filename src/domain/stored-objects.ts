@@ -2,7 +2,7 @@ import { defineSlot } from './slots.ts'
 import type { StoredKind } from './stored-kinds.ts'
 import type { Awaitable } from '../util/awaitable.ts'
 
-/** An item belongs to its response or conversation, and no list has it. */
+/** The kinds of objects. An item belongs to its response or conversation, and no list contains it. */
 export type ObjectKind = StoredKind | 'item'
 
 /** Reference to an object in a request. `place` is the top-level field of the body, or the path parameter. */
@@ -12,9 +12,9 @@ export type ObjectReference = { readonly kind: ObjectKind; readonly id: string; 
 export type StoredObject = {
   readonly id: string
   readonly kind: ObjectKind
-  /** Key that made the object; no other key can use it. Rotation keeps the key's id. */
+  /** Key that created the object; no other key can use it. Rotation keeps the key's id. */
   readonly keyId: string
-  /** Empty for an object that the gateway itself keeps. */
+  /** Empty for an object that the gateway itself stores. */
   readonly upstream: string
   /** Name of the vendor key that made the object; null for an upstream with a single key. */
   readonly vendorKey: string | null
@@ -25,18 +25,18 @@ export type StoredObject = {
   readonly requestId: string
   readonly bytes: number
   /**
-   * The upstream's JSON of the object, for lists; of an object that the gateway keeps, its content, encrypted. Null for other
-   * kinds, and for objects that have ended.
+   * The upstream's JSON of the object, for lists; or the encrypted content of an object that the gateway stores. Null
+   * for other kinds, and for objects that have ended.
    */
   readonly shown: string | null
   readonly createdAt: number
-  /** When the upstream deletes the object; null if unknown. */
+  /** The time when the upstream deletes the object; null if unknown. */
   readonly expiresAt: number | null
-  /** When it was deleted or ended through the gateway. */
+  /** The time when it was deleted or ended through the gateway. */
   readonly deletedAt: number | null
 }
 
-/** The upstream of objects that no upstream has. */
+/** The `upstream` of objects that the gateway itself stores. */
 export const keptHere = ''
 
 export type ObjectPage = {
@@ -75,7 +75,7 @@ export type ObjectStore = {
   list(filter: ObjectFilter): Awaitable<readonly StoredObject[]>
 }
 
-/** The object in the path of a request, as it was before. */
+/** The object in the path of a request, as it was before the request. */
 export const storedObjectSlot = defineSlot<StoredObject>('stored-object')
 
 /** Members of the JSON of an object. */
@@ -84,11 +84,11 @@ export type ListedMembers = {
   /** Member of the response that holds the object; absent if the response is the object. */
   readonly inside?: string
   readonly bytes?: string
-  /** When the upstream deletes it: seconds since the epoch, or an RFC 3339 time. */
+  /** The time when the upstream deletes it: seconds since the epoch, or an RFC 3339 time. */
   readonly expires?: string
 }
 
-/** How an upload continues: its first response has a link, whose query names the upload. */
+/** The continuation of an upload: its first response has a link, whose query names the upload. */
 export type UploadTraits = {
   /** Query parameter with the upstream's id of the upload. */
   readonly id: string
@@ -103,7 +103,7 @@ export type UploadTraits = {
   readonly days: number
 }
 
-/** A page of the key's objects: as the client requests it, and as its API format shows it. */
+/** A request for a page of the key's objects. */
 export type ObjectListQuery = {
   readonly limit: number
   /** Id of the object before the first one of the page. */
@@ -121,7 +121,7 @@ export type ObjectListPage = {
   readonly member: string
 }
 
-/** How an operation uses stored objects. */
+/** An operation's use of stored objects. */
 export type ObjectTraits = {
   /** Its responses create objects of this kind. */
   readonly creates?: {
@@ -135,11 +135,11 @@ export type ObjectTraits = {
       readonly members: { readonly [name: string]: ObjectKind }
     }
     /**
-     * Member of the response that holds the object; in events, it is inside one of the `inside` members. Only tools that the
-     * upstream runs create such objects.
+     * Member of the response that contains the object; in events, it is inside one of the `inside` members. Only tools
+     * that the upstream runs create such objects.
      */
     readonly member?: { readonly name: string; readonly inside: readonly string[] }
-    /** What the request's model has before its name: `models/`. */
+    /** The prefix of the model's name in the request: `models/`. */
     readonly modelPrefix?: string
     /** Request field; with `false` the upstream stores no object. */
     readonly unlessFalse?: string
@@ -147,7 +147,7 @@ export type ObjectTraits = {
     readonly days?: number
     /** The kind has a list, made of the responses that created its objects. */
     readonly listed?: ListedMembers
-    /** Members with ids of files that it has produced, and what lists show of such a file in addition to its id and time. */
+    /** Members with ids of files that it has produced, and additional members of such a file in lists. */
     readonly files?: { readonly members: readonly string[]; readonly shown: { readonly [name: string]: string } }
     /** Members with links to the vendor. Clients get this path instead; `{id}` is the object's. */
     readonly links?: { readonly [member: string]: string }
@@ -156,7 +156,7 @@ export type ObjectTraits = {
   readonly of?: {
     readonly kind: ObjectKind
     readonly ends?: true
-    /** What the object's id has before `{id}`: `files/`. */
+    /** The prefix of the object's id before `{id}`: `files/`. */
     readonly prefix?: string
     /** Headers that a request of the gateway's own needs. */
     readonly headers?: { readonly [name: string]: string }
@@ -167,14 +167,14 @@ export type ObjectTraits = {
   readonly uploads?: UploadTraits
   /** The body is streamed to the upstream without buffering. */
   readonly unread?: true
-  /** Requests name no model: any model whose family offers the operation may serve them. */
+  /** Requests name no model, so any model whose family offers the operation may serve them. */
   readonly namesNoModel?: true
 }
 
 type Creates = NonNullable<ObjectTraits['creates']>
 type Shown = { readonly [name: string]: unknown }
 
-/** The files that an object has produced. They belong to its key and to its request. */
+/** The files that an object has produced. They have the key and request of the object. */
 export function resultFiles(
   { files }: Pick<Creates, 'files'>,
   own: StoredObject,
@@ -197,7 +197,7 @@ export function withLinks({ links }: Pick<Creates, 'links'>, id: string, object:
   return { ...object, ...Object.fromEntries(changed.map(([member, path]) => [member, path.replace('{id}', id)])) }
 }
 
-/** Member names at any depth of a body, and the kind of object that their text, or each text of their list, refers to. */
+/** By member name, at any depth of a body: the kind of object that its text, or each text of its list, refers to. */
 const referenceNames: ReadonlyMap<string, ObjectKind> = new Map([
   ['previousresponseid', 'response'],
   ['conversation', 'conversation'],
@@ -228,7 +228,7 @@ const fileLink = /(?:^|\/)files\/([^/:]+)(?::[^/]*)?\/*$/i
 /** Object id in a text; undefined if it contains none. */
 export function objectIdOf(kind: ObjectKind, text: string): string | undefined {
   if (kind !== 'file' || !text.includes('/')) return text === '' ? undefined : text
-  // Upstreams may read a link with escapes, a query or a slash at its end as one without.
+  // Upstreams may accept a link with escapes, a query or a final slash, so these are removed.
   const [path = ''] = unescaped(text.trim()).split(/[?#;]/, 1)
   const id = fileLink.exec(path)?.[1]
   return id === undefined ? undefined : `files/${id}`

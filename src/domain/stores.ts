@@ -25,7 +25,7 @@ import type { ViewStore } from './saved-views.ts'
 import type { VendorKeyStore } from './vendor-keys.ts'
 import type { WatchStore } from './watch.ts'
 
-/** A client's statement that two requests are the same. */
+/** A client's idempotency key, and a fingerprint of its request to detect a different request with the same key. */
 export type Idempotency = {
   readonly key: string
   /** Hex SHA-256 of the canonical fields and the files' hashes. */
@@ -36,16 +36,16 @@ export type HoldRequest = {
   readonly facts: ChargeFacts
   readonly hold: Micros
   readonly idempotency: Idempotency | null
-  /** The accounts besides the key that limit it; by default those that `chargeFacts` has found. */
+  /** The accounts besides the key that limit it; by default those from `chargeFacts`. */
   readonly levels?: readonly Level[]
 }
 
 export type HoldResult =
   | { readonly kind: 'held' }
-  /** A budget has too little left for the hold; `renewsAt` is when one for a day or a month renews. */
+  /** A budget has too little left for the hold. `renewsAt`: the next renewal of a budget with a calendar period. */
   | {
       readonly kind: 'overdrawn'
-      /** For a rolling budget, the number of days; the earliest drops out at `renewsAt`. */
+      /** The number of days of a rolling budget; the earliest drops out at `renewsAt`. */
       readonly lastDays?: number
       /** The owner of the budget. */
       readonly level: 'key' | LevelKind
@@ -56,7 +56,7 @@ export type HoldResult =
       readonly heldMicros: Micros
       readonly renewsAt: number | null
     }
-  /** The idempotency key is in use: by a running request, by another request, or by one that has ended. */
+  /** The idempotency key is in use: by a running request, by a different request, or by one that has ended. */
   | { readonly kind: 'running'; readonly chargeId: string }
   | { readonly kind: 'mismatch'; readonly chargeId: string }
   | { readonly kind: 'ended'; readonly chargeId: string; readonly answer: StoredAnswer | null }
@@ -74,36 +74,40 @@ export type Settlement = {
 }
 
 /**
- * Charges. Every promise resolves once the commit is durable, and rejects if that is unknown. Transitions change a
- * charge only while it is `reserved` and belongs to this process; false means that it was not, and nothing may be
- * released.
+ * Stores charges. Every promise resolves once the commit is durable, and rejects if that is unknown. Transitions
+ * change a charge only while it is `reserved` and belongs to this process. False means that it was not, so the caller
+ * must not release anything.
  */
 export type Ledger = {
   hold(request: HoldRequest): Promise<HoldResult>
   /**
-   * Adds one line, once: a second call with the same index does nothing and returns true. `upstream`: the seller, if it
-   * was unknown at the hold; the process that ends the charge of a dead gateway reads it from there.
+   * Adds one line, once: a second call with the same index does nothing and returns true. `upstream`: the seller, if
+   * it was unknown at the hold; after the death of this gateway, another process ends the charge with it.
    */
   line(chargeId: string, line: ChargeItem, upstream?: string): Promise<boolean>
-  /** Ends a charge that has lines: amount = Σ lines, rest of the hold released. */
+  /** Ends a charge that has lines: the amount is the sum of the lines, and the rest of the hold is released. */
   settle(settlement: Settlement): Promise<boolean>
   /**
-   * A charge whose amount is known only afterwards, opened and settled in one step, or settled where a hold has opened
-   * it; queued and written in groups, and the caller does not wait: a crash loses at most what was queued. No lines make no charge.
-   * Once per id. `find` knows it at once. `vendorCost`: what the upstream reports that it charges.
+   * Books a charge whose amount is known only afterwards: opens and settles it in one step, or settles one that a hold
+   * has opened. It is queued and written in groups, and the caller does not wait: a crash loses at most the queue.
+   * Without lines there is no charge. Once per id. `find` returns it at once. `vendorCost`: the cost that the upstream
+   * reports.
    */
   post(facts: ChargeFacts, lines: readonly ChargeItem[], delivery: Settlement['delivery'], vendorCost?: Micros): void
   /**
-   * Ends a charge without lines: nothing was bought. Its idempotency key can be used again. `vendorCost`: the cost that
-   * the upstream reports nevertheless.
+   * Ends a charge without lines: nothing was bought. Its idempotency key can be used again. `vendorCost`: a cost that
+   * the upstream reports anyway.
    */
   void(id: string, reason: string, vendorCost?: Micros): Promise<boolean>
-  /** It is unknown what was bought, and there are no lines: a person or the configuration decides. */
+  /**
+   * Leaves a charge without lines for review, because the purchase is uncertain: a person or the configuration
+   * decides.
+   */
   review(id: string, reason: string, about?: Review): Promise<boolean>
-  /** The client received the complete response; informational. */
+  /** Records that the client received the complete response, for information. */
   delivered(id: string): void
   find(id: string): Awaitable<Charge | undefined>
-  /** False when commits fail: billable requests are refused before an upstream is called. */
+  /** False while commits fail: billable requests are refused before an upstream is called. */
   healthy(): boolean
   /** The reason, if known: `only 120 MiB are free on the disk`. */
   trouble?(): string | undefined
@@ -117,7 +121,7 @@ export type Stores = {
   readonly jobs: JobStore
   readonly objects: ObjectStore
   readonly labels: LabelStore
-  /** The cached answers that are no longer used. */
+  /** Purges of cached answers. */
   readonly answers: PurgeStore
 }
 
@@ -135,12 +139,15 @@ export type Audit = {
   readonly charges: number
   readonly lines: number
   readonly entries: number
-  /** Open charges of dead gateways while no gateway runs: the next start ends them. */
+  /** Open charges of dead gateways, while no gateway runs: the next start ends them. */
   readonly left: number
   readonly problems: readonly string[]
-  /** Where the sums of costs are not what the charges come to; `replay --rebuild-sums` makes them again. */
+  /** Differences between the sums of costs and the charges; `replay --rebuild-sums` computes the sums again. */
   readonly sums: readonly string[]
-  /** How many keys, users, groups and balances differ from their charges, as `problems` reports; `replay --rebuild-sums` corrects them. */
+  /**
+   * The number of keys, users, groups and balances that differ from their charges, as `problems` reports; `replay
+   * --rebuild-sums` corrects them.
+   */
   readonly budgets: number
 }
 
@@ -151,15 +158,21 @@ export type BudgetCorrection = {
   readonly problems: readonly string[]
   readonly spent: number
   readonly held: number
-  /** Of the day and the month that are now, by their names. */
+  /** The correction of the current day and month, with their start. */
   readonly day: { readonly start: number; readonly spent: number }
   readonly month: { readonly start: number; readonly spent: number }
 }
 
-/** The end of a chain of entries at some time: its last entry and the hash of that, which covers all before it. */
+/**
+ * The end of a chain of entries at some time: its last entry and the hash of that entry, which covers all earlier
+ * ones.
+ */
 export type ChainEnd = { readonly chain: string; readonly position: number; readonly head: string }
 
-/** The totals of the ledger at some time. Stored elsewhere, they later prove that nothing was removed or rewritten. */
+/**
+ * The ends of the ledger's chains at some time. Stored outside the database, they later prove that nothing was removed
+ * or rewritten.
+ */
 export type Anchor = {
   /** ISO 8601. */
   readonly time: string
@@ -170,13 +183,13 @@ export type Anchor = {
 
 /** Options for a charge that is left for review. */
 export type Review = {
-  /** The hold is released, unless it is `kept`: then it stays until a person has decided. */
+  /** The hold is released, unless it is `kept` until a person decides. */
   readonly hold?: 'kept' | 'released'
-  /** It may have lines, which are an estimate: they are booked when it is settled, and are not when it is voided. */
+  /** The charge may have lines, which are an estimate: they are booked if it is settled, but not if it is voided. */
   readonly lined?: boolean
   /** The upstream that was called last. */
   readonly upstream?: string | undefined
-  /** What the upstream reports that it charges. */
+  /** The cost that the upstream reports. */
   readonly vendorCost?: Micros | undefined
 }
 
@@ -189,7 +202,7 @@ export type RebuildState = {
   readonly cleared: number
 }
 
-/** An open store: used by the gateway, the command line and the console. */
+/** An open storage, for the gateway, the command line and the console. */
 export type Storage = Omit<Stores, 'counters'> & {
   readonly users: UserStore
   readonly sessions: SessionStore
@@ -202,37 +215,38 @@ export type Storage = Omit<Stores, 'counters'> & {
   readonly liveSessions: LiveSessionStore
   readonly events: EventStore
   readonly watch: WatchStore
-  /** For commands that run next to a gateway. */
+  /** For commands that run next to a gateway on the same storage. */
   readonly books: {
     all(after: string | null, limit: number): Awaitable<readonly Charge[]>
     /** Verifies the books, and that they continue earlier anchors. */
     verify(anchors?: readonly Anchor[]): Awaitable<Audit>
     /**
-     * The next step of a rebuild of the sums that costs are read from, next to a gateway that may be running: until `isDone`.
-     * `from` is the result of the step before; without it, an interrupted rebuild goes on.
+     * Runs the next step of a rebuild of the sums of costs, even while a gateway runs; to be repeated until `isDone`.
+     * `from`: the result of the previous step; without it, an interrupted rebuild continues.
      */
     rebuildCosts(from?: RebuildState): Promise<RebuildState>
     /**
-     * Sets what keys, users, groups and balances have spent and hold to the sums of their charges, next to a gateway that may be running.
-     * @returns what was corrected; undefined, and nothing was, where the charges are not sound themselves
+     * Sets the spent and held sums of keys, users, groups and balances to the sums of their charges, even while a
+     * gateway runs.
+     * @returns the corrections; undefined, without any correction, if the charges themselves have problems
      */
     repairBudgets(by: string): Promise<readonly BudgetCorrection[] | undefined>
-    /** Where every chain of entries ends now. */
+    /** The current end of every chain of entries. */
     anchor(): Awaitable<Anchor>
     /**
-     * What users, balances and groups have spent by now: those that are named, or all. `periods`: besides the day and the
-     * month, windows in which it is wanted.
+     * The current sums of users, balances and groups: the named ones, or all. `periods`: windows to include besides
+     * the day and the month.
      */
     levels(of?: readonly LevelName[], periods?: readonly BudgetPeriod[]): Awaitable<readonly LevelSums[]>
-    /** The same of end users who have spent or held anything, with their names; of 10,000 that spent last. */
+    /** The same for end users with spent or held amounts, with their names; at most the 10,000 that spent last. */
     endUsers(periods?: readonly BudgetPeriod[]): Awaitable<readonly NamedSums[]>
-    /** The charges and refunds from one moment and before another, by payer, compared with the entries. */
+    /** The charges and refunds between two times, by payer, compared with the entries. */
     statement(query: StatementQuery): Awaitable<Statement>
     /** The totals of unfinished charges. */
     open(): Awaitable<readonly OpenCharges[]>
     /**
-     * Ends a charge that needs review. `amount` is what a settled one costs, at most its hold; nothing by default. False when
-     * it needs none, or held less.
+     * Ends a charge under review. `amount`: the cost of a settled one, at most its hold; 0 by default. False if it is
+     * not under review, or held less.
      */
     resolve(id: string, how: 'settle' | 'void', by: string, reason: string, amount?: Micros): Promise<boolean>
     /** Voids charges that have been under review since `until` or earlier, in batches; returns the number. */
@@ -240,16 +254,16 @@ export type Storage = Omit<Stores, 'counters'> & {
     /** The refunds of a charge, oldest first, with authors and reasons. */
     refundsOf(id: string): Awaitable<readonly Refund[]>
     /**
-     * An opposite entry for what was charged and not yet refunded, or for a part of it; returns the micros given back, 0 when
-     * not as much was left.
+     * Books an opposite entry for the charged amount that is not yet refunded, or for a part of it. Returns the
+     * refunded micro-units; 0 if less was left.
      */
     refund(id: string, by: string, reason: string, part?: PartialRefund): Promise<Micros>
     /** Refunds a charge and books it again at other prices; false if it was already refunded or repriced. */
     reprice(repricing: Repricing): Promise<boolean>
   }
-  /** The number of pending writes: changes with a waiting caller, log rows, charges without a waiting caller. */
+  /** The number of pending writes: changes with a waiting caller, log rows, and charges without a waiting caller. */
   waiting(): { readonly changes: number; readonly rows: number; readonly charges: number }
-  /** Everything queued so far is durable. */
+  /** Resolves once everything queued so far is durable. */
   flush(): Promise<void>
   close(): Promise<void>
 }

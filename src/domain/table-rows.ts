@@ -5,19 +5,19 @@ import type { PriceConditions } from './usage.ts'
 export type TableRow = {
   /** The table's name for it: `alpha-1`, `vendor/alpha-1`. */
   readonly id: string
-  /** By label as `models.NAME.prices` has them, decimals; empty for what is free. */
+  /** By label as in `models.NAME.prices`, as decimals; empty for free models. */
   readonly prices: { readonly [label: string]: string }
-  /** Prices that replace others where a condition holds: the first entry whose condition holds. */
+  /** Prices that replace others: the first entry whose conditions hold applies. */
   readonly overrides?: readonly RowOverride[]
-  /** Factors of tokens, as decimals; all apply whose conditions hold. */
+  /** Factors of token prices, as decimals; each applies if its conditions hold. */
   readonly times?: readonly { readonly if: PriceConditions; readonly by: string }[]
   readonly free?: true
-  /** The table's name for what it does: `chat`, `embedding`; absent if unknown. */
+  /** The table's name for its purpose: `chat`, `embedding`; absent if unknown. */
   readonly mode?: string
   readonly provider?: string
   /** Chargeable things without a price here: fields of the source, with the reason. */
   readonly unmapped?: readonly string[]
-  /** The day from which it is served no longer. */
+  /** The day from which it is no longer served. */
   readonly ends?: string
 }
 
@@ -27,21 +27,24 @@ export type FoundRow<Row extends TableRow = TableRow> =
   | {
       readonly kind: 'found'
       readonly row: Row
-      /** `provider`: under the provider's name; `id`: as requested; `bare`: without its prefix; `last`: of another provider. */
+      /**
+       * The match. `provider`: with the provider's name; `id`: as requested; `bare`: without its prefix; `last`: of
+       * another provider.
+       */
       readonly by: 'provider' | 'id' | 'bare' | 'last'
-      /** Rows of the same model that cost something else. */
+      /** Rows of the same model with other prices. */
       readonly differing: readonly string[]
     }
-  /** Rows of others alone, which do not cost the same. */
+  /** Only rows of other providers exist, and their prices differ. */
   | { readonly kind: 'several'; readonly ids: readonly string[] }
   | { readonly kind: 'none' }
 
-/** The rows of tables, found by the usual names of models. */
+/** The rows of price tables, indexed by common names of models. */
 export class TableRows<Row extends TableRow = TableRow> {
   readonly #byId = new Map<string, Row>()
   readonly #byLast = new Map<string, Row[]>()
 
-  /** Of two rows with one id, the first is used. */
+  /** Uses the first of several rows with the same id. */
   constructor(rows: Iterable<Row>) {
     for (const row of rows) {
       if (this.#byId.has(row.id)) continue
@@ -62,8 +65,9 @@ export class TableRows<Row extends TableRow = TableRow> {
   }
 
   /**
-   * The row of a model: `PROVIDER/id`, `id`, then the id without its first parts (`cloud/eu/alpha-1` → `alpha-1`). With
-   * `others` what another provider has under the same last part counts too, where all of those cost the same.
+   * Finds the row of a model: `PROVIDER/id`, `id`, then the id without its first parts (`cloud/eu/alpha-1` →
+   * `alpha-1`). With `others`, rows of other providers with the same last part count too, if all their prices are
+   * equal.
    */
   find(
     id: string,
@@ -107,7 +111,7 @@ function costOf({ prices, free, overrides = [], times = [] }: TableRow): string 
   ])
 }
 
-/** A price may be written with more zeros than another. */
+/** Parses prices for comparison: equal prices may have different numbers of zeros. */
 function amountsOf(prices: TableRow['prices']): readonly unknown[] {
   return sorted(prices).map(([label, price]) => [label, parseMoney(price) ?? price])
 }

@@ -1,15 +1,18 @@
 /**
- * What a request used. Counts form a partition: a parent includes its children, and children of one parent do not overlap.
- * The names are those of prices in `models.NAME.prices`.
+ * A unit of usage. Counts form a partition: a parent includes its children, and children of one parent do not overlap.
+ * Units have the names of prices in `models.NAME.prices`.
  */
 type UnitFacts = {
   /** The count that includes this one. */
   readonly parent?: string
-  /** How many one price in the configuration is for. */
+  /** The number of units that a price in the configuration is for. */
   readonly per: number
-  /** A count of events, such as searches, or of token-hours: nothing includes it, and an answer need not report it. */
+  /**
+   * A count of events, such as searches, or of token-hours: no other count includes it, and a response need not report
+   * it.
+   */
   readonly call?: true
-  /** Without a price of its own it always costs what its parent costs; `unpriced` does not govern it. */
+  /** Without a separate price it always has its parent's price; `unpriced` does not apply to it. */
   readonly inherits?: true
 }
 
@@ -56,42 +59,42 @@ export const units: ReadonlyMap<string, Unit> = new Map(
   }),
 )
 
-/** Prices that are another unit's, for so many of it: a price per minute is one of 60 seconds. */
+/** Names of prices for a number of another unit: a price per minute is a price for 60 seconds. */
 export const unitAliases: ReadonlyMap<string, { readonly unit: UnitName; readonly per: number }> = new Map([
   ['minute', { unit: 'second', per: 60 }],
   ['hour', { unit: 'second', per: 3600 }],
 ])
 
-/** Calls that some vendors count as prompts and others as queries: a price for one of them covers both. */
+/** Calls that some vendors count by prompt and others by query: a price for one of them covers both. */
 export const sameCalls: readonly (readonly [UnitName, UnitName])[] = [['grounding', 'web_search']]
 
-/** Whole numbers by unit; what was not reported is absent. */
+/** Whole numbers by unit; absent if not reported. */
 export type Counts = { readonly [unit in UnitName]?: number }
 
-/** What an answer reports that prices may depend on. */
+/** Facts in the response that prices may depend on. */
 export type UsageFacts = {
   readonly service_tier?: string
   readonly speed?: string
   readonly region?: string
 }
 
-/** What an upstream reports of one request. */
+/** The usage that an upstream reports for one request. */
 export type Usage = {
   readonly counts: Counts
   readonly facts: UsageFacts
   /** The amount that the upstream itself charges, as a decimal; absent if it reports none. */
   readonly cost?: string
-  /** Members of the report that hold a number and that no reader knows. */
+  /** Members of the report with a number that no reader knows. */
   readonly unread?: readonly string[]
 }
 
-/** All counts of the tree that a unit heads, itself included. */
+/** All units of the tree below a unit, including the unit. */
 export function treeOf(unit: UnitName): readonly UnitName[] {
   const { children } = units.get(unit) as Unit
   return [unit, ...children.flatMap(treeOf)]
 }
 
-/** The unit at the head of a unit's tree; the unit itself if no other includes it. */
+/** The root of a unit's tree; the unit itself if no other includes it. */
 export function rootOf(unit: string): UnitName {
   const parent = units.get(unit)?.parent
   return parent === undefined ? (unit as UnitName) : rootOf(parent)
@@ -104,14 +107,14 @@ export function isTokens(unit: string): boolean {
   return tokenUnits.has(unit)
 }
 
-/** What an answer may report that prices depend on besides counts. */
+/** Facts in responses that prices may depend on, besides counts. */
 export const factNames = ['service_tier', 'speed', 'region'] as const
 
-/** What a price may depend on besides what it counts. All members that are present have to hold. */
+/** The conditions of a price besides its count. All present members must hold. */
 export type PriceConditions = {
-  /** The request has more input tokens than this, cached and written ones included. */
+  /** The request has more input tokens than this, including cached tokens and cache writes. */
   readonly input_above?: number
-  /** The request has at least so many. */
+  /** The request has at least this number of input tokens. */
   readonly input_from?: number
   readonly service_tier?: string | readonly string[]
   readonly speed?: string | readonly string[]
@@ -124,6 +127,6 @@ export type PriceConditions = {
   readonly zone?: string
 }
 
-/** What happens to use that has no price of its own: refused, left to a person, or charged as its parent. */
+/** The handling of usage without a separate price: refused, left to a person, or charged at its parent's price. */
 export const unpricedPolicies = ['refuse', 'review', 'parent'] as const
 export type UnpricedPolicy = (typeof unpricedPolicies)[number]

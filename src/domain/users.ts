@@ -4,7 +4,7 @@ import type { Erasure, Traces } from './erasure.ts'
 import type { User, UserSettings } from './shapes/user.ts'
 import type { Micros } from '../util/units.ts'
 
-/** How long the link for the first administrator is valid. */
+/** The validity of the link for the first administrator, in milliseconds. */
 export const setupOfferMs = 24 * 3_600_000
 
 export type NewUser = {
@@ -16,7 +16,7 @@ export type NewUser = {
 
 export type UserChange = Partial<UserSettings>
 
-/** Money that was paid in for a user. */
+/** A payment into a user's prepaid balance. */
 export type TopUp = {
   readonly id: string
   readonly amount: Micros
@@ -26,7 +26,7 @@ export type TopUp = {
   readonly note: string | null
 }
 
-/** Every change is made in the name of an actor and writes a row of the audit log in the same transaction. */
+/** Stores users. Every change names its actor and writes a row of the audit log in the same transaction. */
 export type UserStore = {
   /** @throws StorageError `user_exists` */
   create(user: NewUser, by?: string): Awaitable<void>
@@ -39,9 +39,9 @@ export type UserStore = {
   /** The data that an erasure would cover. Undefined if there is no such user. */
   traces(name: string): Awaitable<Traces | undefined>
   /**
-   * Erases a person: the user is disabled and the keys revoked; then, once nothing of theirs runs, all that is about them goes or
-   * gets a pseudonym, except what the ledger's hashes cover. An interrupted erasure may be repeated. Undefined
-   * when there is no such user, and was none that the ledger knows.
+   * Erases a user: disables the user and revokes the keys; then, once none of their requests runs, deletes all their
+   * data or gives it a pseudonym, except data that the ledger's hashes cover. An interrupted erasure may be repeated.
+   * Undefined if there is no such user, and the ledger knows none.
    * @throws StorageError `erase_busy`, `erases_self`, `erases_local`, `last_admin`
    */
   erase(name: string, by: string, ways?: WaysIn): Awaitable<Erasure | undefined>
@@ -53,13 +53,13 @@ export type UserStore = {
   topUps(name: string): Awaitable<readonly TopUp[]>
   /** Ends the user's sessions except the given one. False when there is no such user. */
   setPassword(name: string, passwordHash: string, by?: string, keep?: string): Awaitable<boolean>
-  /** Whether an administrator exists who can sign in by one of these ways; by a password where none are given. */
+  /** Whether an administrator exists who can sign in by one of these ways; by default with a password. */
   hasAdmin(ways?: WaysIn): Awaitable<boolean>
-  /** An offer to create the first administrator, for the person with the token; void as soon as there is one. */
+  /** Stores an offer: with its token, a person may create the first administrator. It is void once there is one. */
   offerSetup(tokenHash: string, expiresAt: number): Awaitable<void>
   /**
-   * Makes the first administrator, once: of many at the same moment one succeeds. An existing user of that name becomes it.
-   * `unknown`: no such offer, or it has expired; `done`: there is an administrator already.
+   * Creates the first administrator, once: of concurrent calls one succeeds. An existing user of that name becomes the
+   * administrator. `unknown`: there is no such offer, or it has expired; `done`: there already is an administrator.
    */
   claimSetup(claim: {
     readonly tokenHash: string
@@ -71,14 +71,14 @@ export type UserStore = {
   }): Awaitable<'claimed' | 'unknown' | 'done'>
 }
 
-/** A person's session at the console. Only the browser has the token; here is its hash. */
+/** A person's session in the console. Only the browser has the token; the store has its hash. */
 export type Session = {
   /** Hex SHA-256 of the token. */
   readonly hash: string
   readonly user: string
   readonly createdAt: number
   readonly seenAt: number
-  /** When it ends, used or not. */
+  /** The end of the session, whether it is used or not. */
   readonly expiresAt: number
   /** The browser's user agent, at most 200 characters. */
   readonly agent: string
@@ -87,25 +87,28 @@ export type Session = {
 
 export type SessionStore = {
   create(session: Session): Awaitable<void>
-  /** With its user; undefined if it has ended or expired, or the user is disabled. */
+  /** The session and its user; undefined if it has ended or expired, or the user is disabled. */
   find(hash: string): Awaitable<{ readonly session: Session; readonly user: User } | undefined>
-  /** It was used now. */
+  /** Records a use of the session now. */
   touch(hash: string): Awaitable<void>
   end(hash: string): Awaitable<void>
   /** Newest first. */
   list(user: string): Awaitable<readonly Session[]>
 }
 
-/** One change that a person or a command made: of a key, a user, a role, money, the configuration. */
+/** A change by a person or a command: of a key, a user, a role, money, the configuration. */
 export type TrailRow = {
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** A user's name, `command line`, `gateway`, or `issuer` and its name where a sign-in brought the change about. */
+  /** A user's name, `command line`, `gateway`, or `issuer` and its name for a change by a sign-in. */
   readonly actor: string
-  /** `key.create`, `key.change`, `key.rotate`, `key.revoke`, `user.create`, `user.change`, `user.password`, `user.link`, `invitation.use`, `charge.refund` … */
+  /**
+   * `key.create`, `key.change`, `key.rotate`, `key.revoke`, `user.create`, `user.change`, `user.password`,
+   * `user.link`, `invitation.use`, `charge.refund` …
+   */
   readonly action: string
-  /** The id or name of what was changed. */
+  /** The id or name of the changed object. */
   readonly subject: string
   /** The old and the new values of the changed fields. */
   readonly before: { readonly [field: string]: unknown } | null
@@ -115,13 +118,13 @@ export type TrailRow = {
 
 export type TrailFilter = {
   readonly limit: number
-  /** The id of the last row of the page before. */
+  /** The id of the last row of the previous page. */
   readonly before?: string
   readonly actor?: string
   readonly subject?: string
-  /** An action, or the word before its dot. */
+  /** An action, or the part before its dot. */
   readonly action?: string
-  /** From this moment on, and before that one; milliseconds since the epoch. */
+  /** From `since` (inclusive) to `until` (exclusive), in milliseconds since the epoch. */
   readonly since?: number
   readonly until?: number
 }
@@ -130,10 +133,10 @@ export type TrailCount = { readonly action: string; readonly rows: number }
 
 /** The audit log. Rows are kept forever. */
 export type Trail = {
-  /** For events other than changes of the stores: a login, a reload. */
+  /** Records an event that is no change of the stores: a login, a reload. */
   note(row: Omit<TrailRow, 'id' | 'at'>): Awaitable<void>
   /** Newest first. */
   list(filter: TrailFilter): Awaitable<readonly TrailRow[]>
-  /** How many rows of each action the filter has, most first; at most 10,000 rows are counted. */
+  /** The number of matching rows by action, highest first; counts at most 10,000 rows. */
   count(filter: Omit<TrailFilter, 'limit' | 'before'>): Awaitable<readonly TrailCount[]>
 }

@@ -20,9 +20,9 @@ export type KeyStatus = {
   readonly reason: KeyReason | null
   /** The vendor's machine-readable words: `401 invalid_api_key`. */
   readonly code: string | null
-  /** Milliseconds since the epoch, as are the others. */
+  /** Milliseconds since the epoch, as all times here. */
   readonly since: number
-  /** When it is used, or tried, again; null if only a person decides. */
+  /** The time when it is used or tried again; null if only a person decides. */
   readonly until: number | null
   /** The number of consecutive limit refusals or failed probes. */
   readonly tries: number
@@ -30,8 +30,8 @@ export type KeyStatus = {
 }
 
 /**
- * The outcomes of a request that is sent with a key: `refused` is for what the caller sent, `unable` for what the vendor
- * cannot do now; `unreached` was never sent, `unknown` may have been sold.
+ * The outcomes of a request with a key. `refused`: because of the client's request; `unable`: because of the vendor's
+ * current state; `unreached`: never sent; `unknown`: may have been sold.
  */
 export const keyOutcomes = [
   'answered',
@@ -47,7 +47,7 @@ export const keyOutcomes = [
 export type KeyOutcome = (typeof keyOutcomes)[number]
 export type KeyOutcomes = { readonly [outcome in KeyOutcome]: number }
 
-/** The amount spent with a key in one period; `from` is its name, as of a `Spell`, and 0 for its lifetime. */
+/** The amount spent with a key in one period. `from`: the start of the period, as in a `Spell`; 0 for the lifetime. */
 export type KeySpending = {
   readonly upstream: string
   readonly key: string
@@ -56,14 +56,14 @@ export type KeySpending = {
   readonly spent: Micros
 }
 
-/** One key of an upstream, for people. Moments are milliseconds since the epoch. */
+/** The report about an upstream's key. Times are milliseconds since the epoch. */
 export type KeyReport = {
   readonly name: string
   /** The end of its secret; empty for a short one. */
   readonly hint: string
   /** The state of the whole key, or active if only some models are affected. */
   readonly state: KeyState
-  /** It is active, has a weight, and its budget has room. */
+  /** Whether it is active, has a weight, and has budget left. */
   readonly isAvailable: boolean
   readonly reason: KeyReason | null
   /** The vendor's message. */
@@ -71,7 +71,7 @@ export type KeyReport = {
   /** The reason of the person who suspended it. */
   readonly note: string | null
   readonly since: number | null
-  /** When it is used or tried again; null if it is in use, or if only a person decides. */
+  /** The time when it is used or tried again; null if it is in use, or if only a person decides. */
   readonly until: number | null
   readonly weight: number
   /** The models that it serves; null for all. */
@@ -83,17 +83,17 @@ export type KeyReport = {
     readonly spent: Micros
     readonly renews: number | null
   } | null
-  /** Models that it is not used for now. */
+  /** The models for which it is currently not used. */
   readonly resting: readonly Pick<KeyStatus, 'model' | 'code' | 'since' | 'until'>[]
-  /** Requests that used it here since the start. */
+  /** The number of requests that used it in this process since the start. */
   readonly requests: number
   /** The outcomes of these requests in the last hour. */
   readonly lately: KeyOutcomes
 }
 
 /**
- * The keys of an upstream that are used besides one, which may be among them: where each of them is suspended or has spent its
- * budget too, none is left.
+ * The keys of an upstream that are in use, including or excluding one key. If all of them are suspended or have spent
+ * their budgets, no key is left.
  */
 export type OtherKeys = readonly Pick<VendorKey, 'name' | 'hash' | 'budget'>[]
 
@@ -103,11 +103,11 @@ export type KeyDecision = {
   readonly key: string
   readonly hash: string
   readonly state: 'suspended' | 'active'
-  /** When it is used again by itself; null for when a person resumes it. */
+  /** The time when it is used again automatically; null: a person has to resume it. */
   readonly until: number | null
-  /** Why, in one line. */
+  /** The reason, in one line. */
   readonly note: string | null
-  /** Absent for a key that is not used anyhow. */
+  /** Undefined for a key without weight, which is not used anyway. */
   readonly others: OtherKeys | undefined
 }
 
@@ -128,11 +128,14 @@ export type KeyTrial = {
 export type VendorKeyStore = {
   list(): Awaitable<readonly KeyStatus[]>
   /**
-   * Of two that change one, the later `changedAt` wins, and a person's decision wins over both. Writes an event when the key is
-   * suspended or active again, and when it was the last active one of its upstream.
+   * If two changes of a state conflict, the one with the later `changedAt` wins; a person's decision wins over both.
+   * Writes an event when the key is suspended or active again, and when it was the last active one of its upstream.
    */
   put(status: KeyStatus, others?: OtherKeys): Promise<void>
-  /** A person's decision, for all gateways on the storage, with its row of the audit trail. False: it is in use already. */
+  /**
+   * Stores a person's decision for all gateways on the storage, and its row of the audit log. False: the key to resume
+   * is already in use.
+   */
   decide(decision: KeyDecision, by: string): Promise<boolean>
   spent(): Awaitable<readonly KeySpending[]>
   /** Adds to the lifetime sum, and to the day and the month of `at`. */
@@ -141,7 +144,7 @@ export type VendorKeyStore = {
     readonly key: string
     readonly amount: Micros
     readonly at: number
-    /** What the key may spend, and which keys are used next to it: an event reports that it is spent. Absent where none is sent. */
+    /** The key's budget, and the keys in use, for the event that reports a spent budget. Absent if no event is sent. */
     readonly bound?: { readonly budget: NonNullable<VendorKey['budget']>; readonly others: OtherKeys | undefined }
   }): Promise<void>
 }
@@ -157,7 +160,7 @@ export function keysOf({ upstreams }: Pick<CompiledConfig, 'upstreams'>): readon
   return [...upstreams.values()].flatMap(({ keys = [] }) => keys)
 }
 
-/** A person's decision about a vendor key of a compiled config, as the storage takes it. */
+/** A person's decision about a vendor key of a configuration, in the form for the storage. */
 export function decisionOn(
   plan: Pick<CompiledConfig, 'upstreams'>,
   key: VendorKey,
@@ -166,7 +169,7 @@ export function decisionOn(
   return { upstream: key.upstream.name, key: key.name, hash: key.hash, ...word, others: othersOf(plan, key) }
 }
 
-/** The keys of one's upstream that are in use, it among them; undefined where that one is not. */
+/** The keys of a key's upstream that are in use, including the key itself; undefined if the key is not in use. */
 export function othersOf({ upstreams }: Pick<CompiledConfig, 'upstreams'>, key: VendorKey): OtherKeys | undefined {
   if (key.weight === 0) return undefined
   const { keys = [] } = upstreams.get(key.upstream.name) ?? {}

@@ -2,9 +2,9 @@ import type { StoredEvent } from './events.ts'
 
 /** A refused sign-in. */
 export type RefusedTry = {
-  /** As typed. It is stored only if a user has this name: otherwise it may have been a password. */
+  /** As typed. It is stored only if a user has this name: other text may be a password. */
   readonly name: string
-  /** The address, or of IPv6 the network, that it came from. */
+  /** The client's address; for IPv6 its network. */
   readonly remote: string
   /** `password`, or the name of an issuer. */
   readonly way: string
@@ -12,11 +12,11 @@ export type RefusedTry = {
 
 /** Refused sign-ins of one hour with equal attributes. */
 export type RefusedSignIns = {
-  /** When the hour began; milliseconds since the epoch, as all moments here. */
+  /** The start of the hour; all times here are milliseconds since the epoch. */
   readonly hour: number
   /** Null: no user has this name. */
   readonly name: string | null
-  /** Null: of an hour with very many, the rest is one row; `name` and `way` are null then, too. */
+  /** Null for the combined rest of an hour with very many refusals; then `name` and `way` are null too. */
   readonly remote: string | null
   readonly way: string | null
   readonly times: number
@@ -26,14 +26,14 @@ export type RefusedSignIns = {
 
 export type RefusedFilter = {
   readonly limit: number
-  /** From this moment on, and before that one, in whole hours. */
+  /** From `since` (inclusive) to `until` (exclusive), in whole hours. */
   readonly since?: number
   readonly until?: number
   readonly name?: string
   readonly remote?: string
 }
 
-/** A gateway that bills on the storage, by its last report. */
+/** A gateway that bills on the storage, from its last report. */
 export type GatewaySeen = {
   readonly owner: string
   readonly host: string
@@ -44,7 +44,7 @@ export type GatewaySeen = {
   readonly isOwn: boolean
 }
 
-/** A person has dealt with an alert, for all. */
+/** An alert that a person has dealt with, for all administrators. */
 export type Dealt = { readonly alert: string; readonly by: string; readonly at: number }
 
 /** The data for alerts. */
@@ -54,27 +54,30 @@ export type AlertsRead = {
   readonly newest: NewestStatus
 }
 
-/** The newest of the conditions that last until a person acts. */
+/** The newest of the conditions that persist until a person acts. */
 export type NewestStatus = {
-  /** When a charge last came under review of those that are; null for none. */
+  /** The latest time at which one of the charges under review came under review; null for none. */
   readonly review: number | null
-  /** By webhook, the id of an event: the latest that was given up, or else the first that waits, whichever is later. */
+  /** By webhook, the id of an event: the latest that was given up, or the first that waits, whichever is later. */
   readonly undelivered: ReadonlyMap<string, string>
 }
 
 /** The alerts for operators. */
 export type WatchStore = {
-  /** Counts it in its hour: at most 200 rows an hour, and none older than 90 days. */
+  /** Counts a refusal in its hour. Keeps at most 200 rows per hour, and none older than 90 days. */
   refused(one: RefusedTry): Promise<void>
-  /** The latest hour first, with how many the filter has in all. */
+  /** The latest hour first, with the total number of matching rows. */
   listRefused(
     filter: RefusedFilter,
   ): Promise<{ readonly rows: readonly RefusedSignIns[]; readonly times: number; readonly count: number }>
-  /** Of each kind that may need a person the newest 100 events, of budgets those of keys apart from others, and what has been dealt with. */
+  /**
+   * The newest 100 events of each kind that may need a person (budget events of keys separately from others), and the
+   * alerts that were dealt with.
+   */
   alerts(): Promise<AlertsRead>
-  /** Marks an alert as dealt with, or takes that back; in the audit trail too. */
+  /** Marks an alert as dealt with or not, and writes to the audit log. */
   deal(alert: string, isDealt: boolean, by: string): Promise<void>
-  /** Publishes what this gateway runs, for others. */
+  /** Publishes this gateway's version and revision for other gateways. */
   introduce(of: { readonly version: string; readonly revision: string }): Promise<void>
   gateways(): Promise<readonly GatewaySeen[]>
 }

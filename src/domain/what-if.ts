@@ -26,6 +26,6 @@ export type WhatIf = CostSpan &
     readonly byGroup: readonly CostPairOf[]
     readonly byUser: readonly CostPairOf[]
     readonly notComparable: readonly NotComparable[]
-    /** Models that are free now and would cost money: there are no charges for their requests. */
+    /** Models that are free now and would cost money. There are no charges for their requests. */
     readonly uncounted: readonly string[]
   }

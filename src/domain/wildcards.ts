@@ -1,14 +1,14 @@
-// Models of which the name has a `*`: they serve every name that fits, that no exact entry and no more specific one serves.
+// Models with a `*` in their name. They serve every matching name without an exact entry or a more specific wildcard.
 import { covers, overlap, parseWildcard } from './model-names.ts'
 import type { Model } from './model.ts'
 
-/** The longest name that a `*` may be part of: the caller chooses it, and logs and charges keep it. */
+/** The maximum length of a name for a wildcard: clients choose it, and logs and charges store it. */
 export const nameLengthMax = 200
-/** Models of names that only a wildcard serves, kept after their last request. */
+/** The maximum number of cached models for names that only a wildcard serves. */
 const keptMax = 1_000
 /**
- * Valid text for a `*` in a client's name: it becomes part of upstream paths and bodies. No segment is empty, `.` or
- * `..`.
+ * The valid text for a `*` in a client's name. It becomes part of upstream paths and bodies, so no segment is empty,
+ * `.` or `..`.
  */
 const openName = /^[\w.:@+-]+(?:\/[\w.:@+-]+)*$/
 
@@ -23,7 +23,7 @@ export function starOf(wildcard: string, name: string): string | undefined {
   return name.slice(prefix.length, name.length - suffix.length)
 }
 
-/** A name that a client may request from a wildcard: plain, and not too long. */
+/** Whether a client may request this name from a wildcard: it is plain, and not too long. */
 export function isOpenName(name: string): boolean {
   return name.length <= nameLengthMax && openName.test(name) && !name.split('/').some(part => /^\.{1,2}$/.test(part))
 }
@@ -34,7 +34,7 @@ export function fillStar(template: string, star: string): string {
   return at === -1 ? template : template.slice(0, at) + star + template.slice(at + 1)
 }
 
-/** The most specific first: by the text before the `*`, then by the text after it. */
+/** Sorts the most specific first: by the text before the `*`, then by the text after it. */
 export function bySpecificity(one: string, other: string): number {
   const [a, b] = [parseWildcard(one), parseWildcard(other)]
   if (!a || !b) return Number(a !== undefined) - Number(b !== undefined)
@@ -46,7 +46,7 @@ export function wildcardFor(name: string, wildcards: readonly string[]): string 
   return isOpenName(name) ? wildcards.find(one => starOf(one, name) !== undefined) : undefined
 }
 
-/** Whether a name of a list of models, which may have a `*`, means something that a wildcard serves. */
+/** Whether a name in a list of models, which may have a `*`, covers names that a wildcard serves. */
 export function mayServe(wildcard: string, listed: string): boolean {
   const [wide, own] = [parseWildcard(wildcard), parseWildcard(listed)]
   if (!wide || starsIn(listed) > 1) return false
@@ -54,13 +54,15 @@ export function mayServe(wildcard: string, listed: string): boolean {
   return overlap(wide, own)
 }
 
-/** The models of a configuration by name. `get` finds what wildcards serve too; only names that are known are listed. */
+/** The models of a configuration by name. `get` also finds models of wildcards; iteration lists only known names. */
 export class Models extends Map<string, Model> {
   readonly #wildcards: readonly Model[]
   /** By name, the latest last. */
   readonly #kept = new Map<string, Model>()
 
-  /** `wildcards`: those that have a price for every name, and others, which refuse; the most specific first. */
+  /**
+   * `wildcards`: the most specific first. One without prices serves no further names, and blocks less specific ones.
+   */
   constructor(exact: Iterable<readonly [string, Model]>, wildcards: readonly Model[]) {
     super(exact)
     this.#wildcards = wildcards
@@ -91,13 +93,13 @@ export class Models extends Map<string, Model> {
   }
 }
 
-/** Of wildcards, the most specific first, the one that serves a name. */
+/** The wildcard that serves a name; `wildcards` have the most specific first. */
 export function findWildcard(wildcards: readonly Model[] | undefined, name: string): Model | undefined {
   if (!wildcards || !isOpenName(name)) return undefined
   return wildcards.find(one => starOf(one.name, name) !== undefined)
 }
 
-/** A wildcard that serves only names with a price of their own. */
+/** Whether a wildcard serves only names with a separate price. */
 export function isUnpriced({ free, prices }: Model): boolean {
   return !free && prices.size === 0
 }
@@ -108,14 +110,14 @@ export function seriesName({ models }: Plan, name: string): string {
   return (unlisted && wildcard) ?? name
 }
 
-/** Whether a model has its name from a wildcard, and so all settings but the price. */
+/** Whether a model has all settings except its price from a wildcard. */
 export function isDerived({ name, wildcard }: Model): boolean {
   return wildcard !== undefined && wildcard !== name
 }
 
 type Plan = { readonly models: ReadonlyMap<string, Model>; readonly wildcards?: readonly Model[] }
 
-/** The models as the file has them: wildcards, without the names that fit them. */
+/** The models of the file: wildcards, without the names that match them. */
 export function configuredModels({ models, wildcards = [] }: Plan): readonly Model[] {
   return [...[...models.values()].filter(model => !isDerived(model)), ...wildcards]
 }
@@ -125,7 +127,7 @@ export function pricedModels({ models, wildcards = [] }: Plan): readonly Model[]
   return [...models.values(), ...wildcards.filter(one => !isUnpriced(one))]
 }
 
-/** Whether a name of a list of models, which may have a `*`, means a model that the plan offers, or may offer. */
+/** Whether a name in a list of models, which may have a `*`, covers a model that the plan offers or may offer. */
 export function isOffered({ models, wildcards = [] }: Plan, listed: string): boolean {
   return models.keys().some(name => covers(listed, name)) || wildcards.some(({ name }) => mayServe(name, listed))
 }

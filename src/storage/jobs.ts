@@ -3,9 +3,9 @@ import { ask, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, toAnswer, whole, wholeOrNull } from './rows.ts'
 import type { WriterIdentity } from './writer-identity.ts'
 
-/** How long the result of a job can be requested. */
+/** The time for which the result of a job can be requested. */
 const keptMs = 24 * 3_600_000
-/** Jobs of one statement. */
+/** The maximum number of jobs in one statement. */
 const together = 1_000
 
 export type JobEnd = {
@@ -39,8 +39,8 @@ export function* openJob(
 }
 
 /**
- * @returns false if the job had ended before, or belongs to another process by now: the owner of the charge ends the
- * job
+ * Ends a job. @returns false if the job had ended before, or belongs to another process by now, because the owner of
+ * the charge ends the job
  */
 export function* endJob({ owner, epoch }: WriterIdentity, { id, state, answer, at }: JobEnd): QueryProgram<boolean> {
   const rows = yield ask(

@@ -237,7 +237,7 @@ export async function attributionContract(t: Test, make: Harness): Promise<void>
     await harness.edit(
       `UPDATE cost_label_sum SET firsts = firsts + 1 WHERE place = (SELECT min(id) FROM cost_label_place)`,
     )
-    t.match((await storage.books.verify()).sums[0], /what costs are read from \(label/)
+    t.match((await storage.books.verify()).sums[0], /the cost sum \(label/)
     await addUp(storage)
     t.same((await storage.books.verify()).sums, [])
     await compare(t, storage, sold, 'rebuilt')

@@ -93,7 +93,7 @@ export async function openingContract(t: Test, make: Harness): Promise<void> {
     t.match(
       (await problems()).filter(problem => problem.startsWith('group:team')),
       [
-        `group:team: what was spent of it before is counted twice, by ${String(first?.['charge_id'])} and ${String(second?.['charge_id'])}`,
+        `group:team: its earlier spending is counted twice, by ${String(first?.['charge_id'])} and ${String(second?.['charge_id'])}`,
       ],
     )
   })
@@ -115,8 +115,8 @@ export async function openingContract(t: Test, make: Harness): Promise<void> {
     await harness.tamper(`UPDATE topup SET amount = 1 WHERE credit = 'group:team'`)
     t.match(await problems(), [
       /entries of .*: 1 has been changed/,
-      /opening open_\w+: is not as it was taken over/,
-      'group:team: is gone, but 1 were spent of it before',
+      /opening open_\w+: was changed after the import/,
+      'group:team: is gone, but has earlier spending of 1',
     ])
   })
 }

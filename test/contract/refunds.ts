@@ -172,7 +172,7 @@ export async function refundsContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [], table)
       await harness.tamper(`UPDATE ${table} SET amount = amount + 41 WHERE kind = 'refund' AND nth = 1`)
       const problems = (await books.verify()).problems.join('\n')
-      t.match(problems, /its refund entries are of 101, its amount is 100/, table)
+      t.match(problems, /the sum of its refund entries is 101, its amount is 100/, table)
       await harness.tamper(`UPDATE ${table} SET nth = 7 WHERE kind = 'refund' AND nth = 1`)
       t.match((await books.verify()).problems.join('\n'), /its refund entries are numbered 0, 7/, table)
     }

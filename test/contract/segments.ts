@@ -219,7 +219,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
       [
         'how many',
         id => `UPDATE segment SET count = count + 1 WHERE first_id = '${id}'`,
-        /3 charges were written, 2 are there/,
+        /3 charges were written, 2 exist/,
       ],
       ['all of it', id => `DELETE FROM segment WHERE first_id = '${id}'`, /entries of \S+: (\d+) to \1 are missing/],
       ['a hash', id => `UPDATE segment SET prev_hash = 'x' WHERE first_id = '${id}'`, /does not follow the one before/],
@@ -237,12 +237,12 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
       [
         'what is added up of one that is alone',
         () => 'UPDATE segment SET amount = amount - 1 WHERE amount IS NOT NULL',
-        /segment \d+ of \S+: what is added up of it is not what it says/,
+        /segment \d+ of \S+: its columns for sums differ from its charge/,
       ],
       [
         'the amount of a refund',
         () => 'UPDATE reversal SET amount = amount + 1',
-        /its refund entries are of 101, its amount is 100/,
+        /the sum of its refund entries is 101, its amount is 100/,
       ],
       [
         'the charge of a refund',

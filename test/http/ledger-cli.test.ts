@@ -35,12 +35,12 @@ t.test('ledger verify reports manual changes of the books, and exits with 1 [B18
     [
       'a row edited',
       `UPDATE line SET price = 1 WHERE charge_id = '${ids[0]}'`,
-      new RegExp(`${ids[0]}: its lines come to`),
+      new RegExp(`${ids[0]}: the sum of its lines is`),
     ],
     [
       'a line deleted',
       `DELETE FROM line WHERE charge_id = '${ids[1]}' AND idx = 0`,
-      new RegExp(`${ids[1]}: 2 lines were committed, 1 are there`),
+      new RegExp(`${ids[1]}: 2 lines were committed, 1 exist`),
     ],
     [
       'entries in another order',

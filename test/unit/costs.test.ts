@@ -423,7 +423,7 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
     connection.db.exec(`SAVEPOINT damage; ${sql}`)
     const reported: string[] = []
     connection.run(auditCosts(problem => void reported.push(problem)))
-    t.match(reported[0], /^what costs are read from \(.+\) is not what the charges come to$/, caseName({ sql }))
+    t.match(reported[0], /^the cost sum \(.+\) differs from the charges$/, caseName({ sql }))
     connection.db.exec('ROLLBACK TO damage; RELEASE damage')
   }
   t.throws(

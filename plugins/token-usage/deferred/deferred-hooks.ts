@@ -12,7 +12,7 @@ import {
 } from './batch/batch-work.ts'
 
 /**
- * Adds the jobs for deferred work, and the creation of batches, if a route of the configuration has any. Passes other
+ * Adds the jobs for deferred work and the creation of batches, if the configuration has a route for them. Passes other
  * requests to `own`.
  */
 export function withDeferred(

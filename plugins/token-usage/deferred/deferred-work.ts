@@ -33,7 +33,7 @@ export type WorkTools = {
 /** Work that a job of this process polls. */
 type Followed = { readonly job: Job; readonly traits: DeferredTraits; readonly charge: Charge | undefined }
 
-/** The state of the charge of deferred work in its first request. */
+/** The state of deferred work's charge in the request that starts it. */
 export type DeferredWork = {
   readonly traits: DeferredTraits
   /** `taken`: a job ends the charge. `unrecorded`: the work continues, and no job is stored. */
@@ -43,7 +43,7 @@ export type DeferredWork = {
 const followedSlot = defineSlot<Followed>('followed-work')
 
 /**
- * Checks a request whose work continues after its response. Undefined if the response ends it.
+ * Checks a request whose work continues after its response. Returns undefined if the response ends it.
  * @throws Failure background_images, background_unroutable
  */
 export function checkDeferred(context: RequestContext, target: Target, hasImages: boolean): DeferredTraits | undefined {
@@ -98,7 +98,7 @@ export function followWork(
   if (!followed) return undefined
   const { job, traits, charge } = followed
   const id = job.told[0]?.['id'] as string
-  // An administrator, or an earlier attempt, has ended it.
+  // An administrator or an earlier attempt has ended the charge.
   if (!charge) return () => answered(id)
   const { log, stores, clock } = tools
   const terms = { charge, job, traits, model: target.model, facet, dialect: context.dialect }

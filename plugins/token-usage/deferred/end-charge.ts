@@ -2,12 +2,12 @@ import { type Charge, type ChargeItem, type Ledger, type Log, type Micros } from
 import { fail } from '../errors.ts'
 import { reviewCharge } from '../review-charge.ts'
 
-/** The priced use of deferred work. */
+/** The priced usage of deferred work. */
 export type RatedWork = {
   readonly lines: readonly ChargeItem[]
   readonly reason: string
   readonly vendorCost?: Micros | undefined
-  /** The charge needs a review. */
+  /** Whether the charge needs a review. */
   readonly waits: boolean
 }
 
@@ -34,6 +34,6 @@ export async function endCharge(
   } catch (cause) {
     throw fail('use_not_recorded', { charge: id }, { cause })
   }
-  // Another process, or an administrator, may have ended it meanwhile.
+  // Another process or an administrator may have ended the charge meanwhile.
   if ((await ledger.find(id))?.state === 'reserved') throw fail('use_not_recorded', { charge: id })
 }

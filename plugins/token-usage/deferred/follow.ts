@@ -5,7 +5,7 @@ import { MemberReader } from '../read-members.ts'
 
 /** The maximum size of an object. */
 const objectBytesMax = 64 * 1024 * 1024
-/** The object may not exist yet: after so many polls that do not find it, it counts as gone. */
+/** The number of polls without finding the object after which it counts as gone; at first it may not exist yet. */
 const missingMax = 3
 
 /** Work that an upstream has accepted. */
@@ -46,7 +46,7 @@ export function follow(work: Work): CallUpstream {
   }
 }
 
-/** Stored as the result of the job. */
+/** The stored result of the job. */
 export function answered(id: string) {
   return {
     status: 200,
@@ -57,7 +57,7 @@ export function answered(id: string) {
   }
 }
 
-/** The object if its work has ended. A poll that fails is repeated. */
+/** Reads the object; undefined if its work has not ended. A poll that fails is repeated later. */
 async function poll(client: UpstreamClient, { traits, id }: Work): Promise<EndedWork | 'missing' | undefined> {
   const { poll: operation, headers = {}, state, ended, batch } = traits
   try {

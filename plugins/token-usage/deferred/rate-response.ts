@@ -17,7 +17,7 @@ import type { UsageFacet } from '../schema.ts'
 import type { RatedWork } from './end-charge.ts'
 import type { EndedWork } from './follow.ts'
 
-/** Inputs for rating deferred work besides its result. */
+/** Inputs for rating deferred work, in addition to its result. */
 export type WorkTerms = {
   readonly charge: Charge
   readonly job: Job
@@ -29,7 +29,7 @@ export type WorkTerms = {
 
 const none = { kind: 'none' } as const
 
-/** The price of a background response. Without a complete answer, only the reported use is charged. */
+/** The price of a background response. Without a complete answer, only the reported usage is charged. */
 export function rateResponse(terms: WorkTerms, { state, bytes }: EndedWork): RatedWork {
   const { charge, job, traits, model, facet, dialect } = terms
   const reading = new JsonReading({

@@ -5,7 +5,7 @@ import { MemberReader } from '../read-members.ts'
 
 /**
  * Reads the id and the state of deferred work from the response to its request. Before the client gets the id, `open`
- * stores the job that charges the work. Work that has ended already needs no job.
+ * stores the job that will charge the work. Work that has already ended needs no job.
  */
 export class TakenStage implements Stage {
   readonly letsGo = true

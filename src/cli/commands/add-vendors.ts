@@ -27,7 +27,7 @@ export async function addVendors(folder: string, recipes: readonly Recipe[]): Pr
   await reportLacking(join(folder, '.env.example'), recipes)
 }
 
-/** Operators own the example of variables by now: missing ones are reported, and the file is not changed. */
+/** Operators may have changed .env.example: missing variables are reported, and the file is not changed. */
 async function reportLacking(file: string, recipes: readonly Recipe[]): Promise<void> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   if (text === undefined) return
@@ -37,7 +37,7 @@ async function reportLacking(file: string, recipes: readonly Recipe[]): Promise<
   if (names.size > 0) say(`lacks      ${file} does not have ${[...names].join(', ')}`)
 }
 
-/** The variables that an operator sets before a real vendor is used. */
+/** Prints the variables that an operator sets before a real vendor is used. */
 export function reportNeeds(recipes: readonly Recipe[]): void {
   const needs = new Map(recipes.flatMap(({ variables }) => variables).map(one => [one.name, one]))
   for (const one of needs.values()) say(`set        ${describeVariable(one)}`)
@@ -63,7 +63,7 @@ async function merge(file: string, text: string, recipes: readonly Recipe[]): Pr
   }
 }
 
-/** Refuses to add to an invalid file, and to make a file invalid. */
+/** Refuses an invalid file, and an addition that makes a file invalid. */
 async function refuseInvalid(file: string, before: string, after: string, recipes: readonly Recipe[]): Promise<void> {
   const env = { ...standIns(recipes), ...process.env }
   const loaded = await loadConfig({ file, text: after }, env)

@@ -4,7 +4,7 @@ import { needFile } from '../need-file.ts'
 import { readBooksPlan } from '../open-books.ts'
 import { withProgress } from '../progress.ts'
 
-/** Copies the database, also while a gateway runs on it. */
+/** Copies the database, even while a gateway runs on it. */
 export async function backup(to: string, options: { readonly config: string }): Promise<void> {
   const { storage } = await readBooksPlan(options.config)
   await withProgress(`copying to ${to}`, progress =>
@@ -13,7 +13,7 @@ export async function backup(to: string, options: { readonly config: string }): 
   say(`Backed up the database to ${to}. It contains key hashes and charges: keep it safe.`)
 }
 
-/** Replaces the database with a copy, after the copy's ledger has been verified. */
+/** Verifies the ledger of a copy, then replaces the database with it. */
 export async function restore(from: string, options: { readonly config: string }): Promise<void> {
   const { storage } = await readBooksPlan(options.config)
   await needFile(from, exitCodes.failure)

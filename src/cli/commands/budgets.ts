@@ -13,7 +13,10 @@ import { formatTable } from '../table.ts'
 
 type Options = { readonly config: string; readonly format: string }
 
-/** Every budget: of groups, users, balances, keys, and of the end users with the least left; or of one end user. */
+/**
+ * Lists all budgets of groups, users, balances and keys, and those of the end users with the least left; or the
+ * budgets of one end user.
+ */
 export async function listBudgets(options: Options & { readonly endUser?: string }): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
     const [users, keys] = await Promise.all([storage.users.list(), storage.keys.list()])

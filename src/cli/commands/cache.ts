@@ -8,7 +8,7 @@ type Options = {
   readonly reason?: string
 }
 
-/** Stops the use of cached responses: every gateway on the storage does so within a second. */
+/** Purges cached responses: every gateway on the storage stops using them within a second. */
 export async function purgeCache({ config, model, key: keyId, reason }: Options): Promise<void> {
   await withStorage(config, async storage => {
     const scope = { ...(model !== undefined && { model }), ...(keyId !== undefined && { keyId }) }

@@ -3,11 +3,12 @@ import { listConfigKeys } from '../../index.ts'
 import { print } from '../exit.ts'
 
 /**
- * The completions of a command. `path` is its name after those of its parents: ` keys create`; empty for the program.
+ * The completions of a command. `path` is its name after those of its parents, such as ` keys create`; empty for the
+ * program.
  */
 type Place = { readonly path: string; readonly command: Command; readonly words: readonly string[] }
 
-/** Prints the completion of a shell: commands, flags, the values that a flag may have, keys of the configuration. */
+/** Prints the completion script of a shell: commands, flags, values of flags, configuration keys. */
 export async function printCompletion(
   shell: 'bash' | 'zsh' | 'fish',
   program: Command,
@@ -18,7 +19,7 @@ export async function printCompletion(
   print(format === 'json' ? JSON.stringify({ shell, script }) : script)
 }
 
-/** By command: the configuration keys that it accepts. `config` prints a file with names of its own. */
+/** By command: the configuration keys that it accepts. `config` prints a file with its own names. */
 type KeyWords = { readonly [path: string]: readonly string[] }
 
 function keyWords(keys: readonly { readonly path: string }[]): KeyWords {
@@ -81,7 +82,7 @@ ${values.join('\n')}
 complete -o default -F _tollgate tollgate`
 }
 
-/** zsh runs the bash completion. */
+/** The script for zsh runs the bash completion. */
 function zsh(places: readonly Place[]): string {
   return `#compdef tollgate
 # tollgate completion zsh > a file _tollgate in a folder of $fpath, or: eval "$(tollgate completion zsh)"

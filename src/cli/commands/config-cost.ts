@@ -14,7 +14,7 @@ type Options = {
   readonly zone?: string
 }
 
-/** The cost of past charges at the prices of another configuration. */
+/** Prints the cost of past charges at the prices of another configuration. */
 export async function configCost(file: string, options: Options): Promise<void> {
   await needFile(file, exitCodes.configInvalid)
   const plan = await readBooksPlan(file)

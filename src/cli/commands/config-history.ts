@@ -18,7 +18,7 @@ const hows: { readonly [how in ConfigHow]: string } = {
   program: 'a program',
 }
 
-/** Configurations that took effect, newest first. */
+/** Lists configurations that took effect, newest first. */
 export async function listConfigHistory(options: Options & { readonly limit: number }): Promise<void> {
   await withStorage(options.config, async ({ configs }) => {
     const rows = await configs.list({ limit: options.limit })
@@ -48,7 +48,7 @@ function summaryOf({ id, changes: [first], changeCount }: ConfigTaken): string {
   return changeCount === 1 ? first : `${first}, and ${changeCount - 1} more`
 }
 
-/** The changes of one of them since the previous one, or since another. */
+/** Prints the changes of a configuration since the previous one, or since another. */
 export async function diffConfigHistory(id: number, other: number | undefined, options: Options): Promise<void> {
   await withStorage(options.config, async ({ configs }) => {
     const find = async (wanted: number) => {
@@ -56,7 +56,7 @@ export async function diffConfigHistory(id: number, other: number | undefined, o
       if (found) return found
       throw new Exit(exitCodes.usage, `there is no configuration ${wanted} (tollgate config history lists them)`)
     }
-    // The later of the two is the result.
+    // The later one is the result of the comparison.
     const later = await find(other === undefined ? id : Math.max(id, other))
     const before = other === undefined ? await configs.find(id - 1) : await find(Math.min(id, other))
     const { changes, files } = await compareConfigs(before, later)

@@ -5,7 +5,7 @@ import { writeOut } from '../write-out.ts'
 
 type Options = { readonly config: string; readonly showOrigin: boolean; readonly format: string }
 
-/** Prints the configuration that is in effect, or the part of it below a key. */
+/** Prints the effective configuration, or the part below a key. */
 export async function showConfig(key: string | undefined, options: Options): Promise<void> {
   const traced = await traceConfig(options.config)
   if (!traced.ok) throw new Exit(exitCodes.configInvalid, await showFindings(traced.findings))

@@ -11,7 +11,7 @@ export type LiveOptions = {
   readonly yes: boolean
 }
 
-/** Buys the smallest picture of models after a confirmation, and reports the result. Exit 1 when one fails. */
+/** Buys the smallest image of each model after a confirmation, and reports the result. Exit 1 when one fails. */
 export async function doctorLive(
   options: LiveOptions & { readonly config: string; readonly format: string },
 ): Promise<void> {
@@ -26,7 +26,7 @@ export async function doctorLive(
   if (failed > 0) throw new Exit(exitCodes.failure, `${failed} of ${trials.length} failed`)
 }
 
-/** @throws Exit 2 when one of them cannot be tested */
+/** @throws Exit 2 if a model cannot be tested */
 function choose(trials: readonly LiveTrial[], { live, liveAll }: LiveOptions): readonly LiveTrial[] {
   const names = [...new Set(trials.map(({ model }) => model))]
   const unknown = live.filter(name => !names.includes(name))

@@ -5,7 +5,7 @@ import { writeOut } from '../write-out.ts'
 
 type Options = { readonly config: string; readonly format: string } & LiveOptions
 
-/** Checks everything that a gateway needs. Exit 1 when something would keep it from working. */
+/** Checks everything that a gateway needs. Exit 1 if a check fails. */
 export async function doctor(options: Options): Promise<void> {
   if (options.live.length > 0 || options.liveAll) return (await import('./doctor-live.ts')).doctorLive(options)
   let failed = 0

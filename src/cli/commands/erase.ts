@@ -15,7 +15,7 @@ type Options = {
   readonly format: string
 }
 
-/** Erases a person after the name was typed or --yes given; or counts the rows that would be erased. */
+/** Erases a user after the name was typed or with --yes; with --dry-run counts the rows that would be erased. */
 export async function eraseUser(name: string, { dryRun, yes, config, format, endUser }: Options): Promise<void> {
   if (endUser) return eraseEndUser(name, { dryRun, yes, config, format })
   await withStorage(config, async storage => {
@@ -34,7 +34,7 @@ export async function eraseUser(name: string, { dryRun, yes, config, format, end
         say(`${countOf(traces.running, 'request or job')} of theirs still running: erasing is refused until they end.`)
       return
     }
-    // An erased person may have rows left in the log: the erasing process may have been killed.
+    // An erased user may have rows left in the log: the erasing process may have been killed.
     if (traces && !yes) await needConsent(name)
     const erasure = await storage.users.erase(name, actor)
     if (!erasure) throw unknownUser(name)
@@ -45,7 +45,7 @@ export async function eraseUser(name: string, { dryRun, yes, config, format, end
   })
 }
 
-/** Charges and log rows of end users have an id, and only one row has the name. */
+/** Erases an end user: charges and log rows have only an id, and a single row has the name. */
 async function eraseEndUser(name: string, { dryRun, yes, config, format }: Omit<Options, 'endUser'>): Promise<void> {
   await withStorage(config, async storage => {
     if (dryRun) {

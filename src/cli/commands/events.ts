@@ -38,7 +38,7 @@ export async function listEvents(options: ListOptions): Promise<void> {
   })
 }
 
-/** Kinds, or all of a sort (`budget.*`), as webhooks name them. @throws Exit 2 for an unknown one */
+/** Reads kinds, or groups of kinds (`budget.*`), named as in webhooks. @throws Exit 2 for an unknown one */
 function readKinds(words: readonly string[]): readonly EventKind[] {
   for (const word of words)
     if (!kindWords.includes(word))
@@ -61,7 +61,7 @@ type RedeliverOptions = {
   readonly id?: string
 }
 
-/** Requests that one event, or all after one, are sent to a receiver again. A running gateway sends them. */
+/** Schedules one event, or all events after one, for redelivery to a receiver. A running gateway sends them. */
 export async function redeliver({ config, webhook, after, id }: RedeliverOptions): Promise<void> {
   if ((after === undefined) === (id === undefined)) throw new Exit(exitCodes.usage, 'use --after ID or --id ID')
   const which = id === undefined ? { after: checkId('after', after ?? '') } : { id: checkId('id', id) }

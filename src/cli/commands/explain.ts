@@ -47,9 +47,7 @@ type ChatOptions = {
   readonly format: string
 }
 
-/**
- * The message and the maximum response length as fields of a request, by operation; others have the fields of a chat.
- */
+/** Request fields for the message and the maximum response length, by operation; others use the fields of a chat. */
 const questions: {
   readonly [operation: string]: (text: string, most: number | undefined) => { readonly [name: string]: Json }
 } = {
@@ -64,7 +62,7 @@ function askChat(content: string, most: number | undefined): { readonly [name: s
   return { messages: [{ role: 'user', content }], ...(most !== undefined && { max_tokens: most }) }
 }
 
-/** The hold for a conversation, and its cost for the given numbers of input and output tokens. */
+/** Prints the hold for a conversation, and its cost for the given numbers of input and output tokens. */
 export async function explainChat(options: ChatOptions): Promise<void> {
   const plan = await readBooksPlan(options.config)
   const { group, message, maxTokens, inputTokens, outputTokens } = options
@@ -100,7 +98,9 @@ export async function explainChat(options: ChatOptions): Promise<void> {
   print(options.format === 'json' ? JSON.stringify(explanation) : describe(explanation))
 }
 
-/** The body of a request, without its model. @throws Exit 2 for a file that cannot be read, or is no JSON object */
+/**
+ * Reads the body of a request, without its model. @throws Exit 2 for a file that cannot be read, or is no JSON object
+ */
 async function readBody(file: string): Promise<{ readonly [name: string]: Json }> {
   try {
     const { model: _model, ...fields } = parseFields(
@@ -112,7 +112,7 @@ async function readBody(file: string): Promise<{ readonly [name: string]: Json }
   }
 }
 
-/** The operation; by default the first one of the model. */
+/** Explains an operation; by default the first one of the model. */
 export async function explainAny(options: Options & { readonly operation?: string }): Promise<void> {
   await explain(options, options.operation)
 }
@@ -216,7 +216,7 @@ function describeCache({
   return `cache      responses are cached for ${describeMs(for_ms)} per ${per}${who}; ${price} (${price_at})`
 }
 
-/** In the largest unit that divides it: `90m`, `7d`. */
+/** Formats milliseconds in the largest unit that divides them: `90m`, `7d`. */
 function describeMs(ms: number): string {
   const [unit, size] = units.find(([, one]) => ms % one === 0) ?? ['ms', 1]
   return `${ms / size}${unit}`

@@ -14,7 +14,7 @@ type Options = {
 
 const pageCharges = 500
 
-/** Lists charges that were settled although an unknown part was cut from the response; refunds them on request. */
+/** Lists charges that were settled although an unrecognised part was cut from the response; refunds them on request. */
 export async function findWithheld({ refund, reason, config, format }: Options): Promise<void> {
   await withStorage(config, async ({ books }) => {
     const found: (Charge & { readonly given: number })[] = []

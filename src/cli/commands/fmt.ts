@@ -13,7 +13,7 @@ export async function fmt(file: string, { check }: { readonly check: boolean }):
   say(`${file} has been formatted`)
 }
 
-/** A gateway that reads the file at the same time gets the old text or the new one, never a part. */
+/** Replaces the file in one step: a gateway that reads it gets the old text or the new one, never a part. */
 async function replace(file: string, text: string): Promise<void> {
   const path = await realpath(file)
   const temporary = `${path}.${process.pid}.tmp`

@@ -6,7 +6,8 @@ import { Exit, exitCodes } from '../exit.ts'
 const answerMs = 2_500
 
 /**
- * Exit 0 if the gateway's process answers, or (`ready`) accepts work; otherwise 1. Opens no storage, loads no plugin.
+ * Exit 0 if the gateway's process answers, or (`ready`) accepts work; otherwise 1. Opens no storage and loads no
+ * plugin.
  */
 export async function healthcheck(options: OpsOptions & { readonly ready: boolean }): Promise<void> {
   const url = options.ops === undefined ? await findOpsUrl(options.config) : `http://${options.ops}`

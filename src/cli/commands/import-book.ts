@@ -14,10 +14,7 @@ import {
 const wanted =
   'use --out for gateway.yaml and --secrets for the folder of vendor keys; --dry-run reports what would happen'
 
-/**
- * Imports the database of a new-api or a one-api: configuration and secrets into files, people and keys into the
- * storage.
- */
+/** Imports a database of new-api or one-api: configuration and secrets into files, users and keys into the storage. */
 export async function importFromBook(source: string, from: 'new-api' | 'one-api', options: ImportFlags): Promise<void> {
   const { out, secrets, dryRun } = options
   if (!dryRun && out === undefined) throw new Exit(exitCodes.usage, wanted)
@@ -25,7 +22,7 @@ export async function importFromBook(source: string, from: 'new-api' | 'one-api'
   const imported = await withProgress(`reading ${nameOf(source)}`, () =>
     importBook(source, from, { ...options, secretsAt, isEndless: options.withoutEnd }),
   )
-  // A JSON export may have no keys, and has no people.
+  // A JSON export may have no keys, and has no users.
   if (!dryRun && secrets === undefined && (imported.secrets.length > 0 || imported.adoption.users.length > 0))
     throw new Exit(exitCodes.usage, wanted)
   if (options.usersOnly && imported.adoption.users.length === 0)
@@ -61,7 +58,7 @@ function recordOf(imported: ImportedBook, made: Made | undefined, options: Impor
   return { ...reportOf(imported, options), ...recordOfPeople(adoption, made), balances: sums }
 }
 
-/** A source for people: the database address without its password. */
+/** The source in messages: the database address without its password. */
 function nameOf(source: string): string {
   return /^postgres(?:ql)?:/.test(source)
     ? source

@@ -17,8 +17,8 @@ type Options = {
 const keyVariable = 'TOLLGATE_API_KEY'
 
 /**
- * Prints what an agent needs to use the gateway of a folder: lines for a shell, and a file where the agent reads one.
- * With `write` it writes the file. @throws Exit usage, failure, configInvalid
+ * Prints the settings of an agent for the gateway of a folder: shell lines, and a file if the agent reads one. With
+ * `write` it writes the file. @throws Exit usage, failure, configInvalid
  */
 export async function initAgent(folder: string, options: Options): Promise<void> {
   const agent = agents.find(({ name }) => name === options.agent)
@@ -37,7 +37,7 @@ export async function initAgent(folder: string, options: Options): Promise<void>
   print(file.text.trimEnd())
 }
 
-/** Settings without a flag are read from the configuration. */
+/** Reads settings without a flag from the configuration. */
 async function findTarget(folder: string, agent: Agent, { url, model }: Options): Promise<AgentTarget> {
   if (url !== undefined && model !== undefined) return { url: originOf(url), model }
   const file = join(folder, 'gateway.yaml')

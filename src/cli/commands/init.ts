@@ -22,7 +22,7 @@ type Options = {
 
 /**
  * Prepares a folder for `serve`: gateway.yaml, .env.example, and lines of .gitignore; or adds vendors to an existing
- * one.
+ * file.
  */
 export async function init(folder: string, options: Options): Promise<void> {
   if (options.vendor.length > 0) return initVendors(folder, options)
@@ -44,7 +44,7 @@ export async function init(folder: string, options: Options): Promise<void> {
   await write(folder, draft)
 }
 
-/** A recipe answers all questions. */
+/** Uses recipes, which answer all questions. */
 async function initVendors(folder: string, options: Options): Promise<void> {
   const { yes: _, format: __, force, upstream, vendor, ...flags } = options
   if (upstream.size > 0)
@@ -100,7 +100,7 @@ async function isThere(file: string): Promise<boolean> {
   )
 }
 
-/** All these files go into a repository, including .env.example. */
+/** Refuses a password in a URL: all these files belong in a repository, including .env.example. */
 function refuseSecret(flag: string, variable: string, url = ''): void {
   if (!URL.canParse(url) || new URL(url).password === '') return
   throw new Exit(
@@ -109,7 +109,7 @@ function refuseSecret(flag: string, variable: string, url = ''): void {
   )
 }
 
-/** An invalid answer is reported as `check` does, and nothing is written. */
+/** Reports an invalid answer like `check`; nothing is written. */
 async function refuseInvalid(file: string, text: string, env: NodeJS.ProcessEnv = {}): Promise<void> {
   const loaded = await loadConfig({ file, text }, env)
   if (!loaded.ok) throw new Exit(exitCodes.usage, await showFindings(loaded.findings))

@@ -14,7 +14,7 @@ type InviteOptions = {
   readonly format: string
 }
 
-/** Prints a link with which one person becomes a user, once. The link is shown only here. */
+/** Prints a link that creates one user, once. The link is shown only here. */
 export async function invite(options: InviteOptions): Promise<void> {
   const role = readRole(options.role)
   const validMs = readSpan(options.for)

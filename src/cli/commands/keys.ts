@@ -133,12 +133,12 @@ export async function revokeKey(id: string, options: Place): Promise<void> {
   })
 }
 
-/** @throws Exit 1 when there is no such key, or it was revoked */
+/** @throws Exit 1 if there is no such key, or it was revoked */
 async function changeKey(storage: Storage, id: string, change: KeyChange): Promise<void> {
   if (!(await storage.keys.change(id, change, actor))) throw await whyNot(storage, id)
 }
 
-/** @throws Exit 1 */
+/** @throws Exit 1 if there is no such key */
 async function findKey(storage: Storage, id: string): Promise<Key> {
   const key = await storage.keys.find(id)
   if (!key) throw new Exit(exitCodes.failure, `there is no key '${id}' (tollgate keys list)`)
@@ -150,13 +150,13 @@ async function whyNot(storage: Storage, id: string): Promise<Exit> {
   return new Exit(exitCodes.failure, `key '${id}' is revoked, which cannot be undone`)
 }
 
-/** A day or month without an amount would have no effect. @throws Exit 2 */
+/** A budget period without an amount would have no effect. @throws Exit 2 */
 function needBudget(budget: number | null | undefined, period: string | undefined): void {
   if (period !== undefined && period !== 'total' && (budget ?? null) === null)
     throw new Exit(exitCodes.usage, `--budget-period ${period}: also set --budget to the amount per period`)
 }
 
-/** The secret, shown only once: alone on a line, or in an object with the facts of its key. */
+/** Prints the secret, which is shown only once: alone on a line, or in an object with the key's fields. */
 function showSecret({ timeZone }: CompiledConfig, key: Key, secret: string, { format }: Options): void {
   const { id, ...rest } = keyRecord(key, timeZone)
   print(format === 'json' ? JSON.stringify({ id, key: secret, ...rest }) : secret)
@@ -181,7 +181,7 @@ function formatBudget({ budget, budgetPeriod, budgetSoft }: Key): string {
   return `${formatMoney(budget)}${period}${budgetSoft ? ', soft' : ''}`
 }
 
-/** One value for people: lists with commas, limits with their names, `-` for unset values. */
+/** Formats one value for people: lists with commas, limits with their names, `-` for unset values. */
 function formatValue(value: string | number | boolean | readonly string[] | object | null): string {
   if (value === null) return '-'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'

@@ -42,7 +42,7 @@ export async function verify(options: VerifyOptions): Promise<void> {
   })
 }
 
-/** Operators see it in the console, and webhooks get an event, unless the storage cannot be written. */
+/** Records the result for the console and webhooks, unless the storage cannot be written. */
 async function recordResult({ events, watch }: Storage, { problems, sums }: Audit): Promise<void> {
   try {
     const found = [...problems, ...sums]
@@ -63,7 +63,7 @@ async function recordResult({ events, watch }: Storage, { problems, sums }: Audi
   }
 }
 
-/** @throws Exit 2 when it cannot be read or is empty: a proof without anchors would look valid */
+/** @throws Exit 2 if it cannot be read or is empty: a verification without anchors would look valid */
 async function readAnchors(file: string): Promise<readonly Anchor[]> {
   let anchors: readonly Anchor[]
   try {
@@ -110,7 +110,7 @@ async function rebuildSums(options: Options) {
   })
 }
 
-/** Rates every charge again from its stored data, by the plugin that made it. */
+/** Rates every charge again from its stored data, with the plugin that rated it first. */
 export async function replay(options: ReplayOptions): Promise<void> {
   if (options.rebuildSums === true) {
     const budgets = await rebuildSums(options)

@@ -6,7 +6,7 @@ import { printFindings } from '../print-findings.ts'
 
 type Options = { readonly format: string; readonly ignore: readonly string[]; readonly rules: boolean }
 
-/** Reports dangerous settings in a valid configuration; exit 1 if one of them is an error. */
+/** Reports dangerous settings in a valid configuration. Exit 1 if one of them is an error. */
 export async function lint(file: string, options: Options): Promise<void> {
   const rules = await listLintRules()
   if (options.rules) {

@@ -53,7 +53,7 @@ type Found = Awaited<ReturnType<Storage['journal']['list']>>[number]
 
 const pageRows = 500
 
-/** Lists the log, newest first; with `--follow` oldest first, and then new rows until Ctrl-C. */
+/** Lists the log, newest first; with `--follow` oldest first, then new rows until Ctrl-C. */
 export async function listLogs(options: ListOptions): Promise<void> {
   const query = readOptions(options)
   await withStorage(options.config, async (storage, { plugins }) => {
@@ -105,7 +105,7 @@ function readOptions(options: ListOptions): LogOptions {
   return { match, minCost, zone }
 }
 
-/** Newest first, page by page until there are enough. */
+/** Reads the newest records, page by page up to `limit`. */
 async function collect(storage: Storage, { match, minCost }: LogOptions, limit: number): Promise<readonly Found[]> {
   const found: Found[] = []
   for (let before: string | undefined; found.length < limit; ) {
@@ -122,7 +122,7 @@ function costs({ charge }: Found, minCost: number): boolean {
   return minCost === 0 || (charge?.state === 'settled' && charge.amount >= minCost)
 }
 
-/** Until Ctrl-C. A restart of the gateway, or a temporary loss of the database, does not end it. */
+/** Prints new rows until Ctrl-C. It survives a restart of the gateway and a temporary loss of the database. */
 async function follow(
   storage: Storage,
   { match, minCost }: LogOptions,
@@ -152,7 +152,7 @@ async function follow(
   }
 }
 
-/** Writes records in a format; the head of a table is written once. */
+/** Returns a function that writes records in a format; the table head is written once. */
 function printer(format: string, zone: string, isFollowing: boolean): (records: readonly LogRecord[]) => void {
   let isBegun = false
   const begin = (): boolean => !isBegun && (isBegun = true)
@@ -262,7 +262,7 @@ function formatDetails(record: LogRecord): string {
   return lines.map(writeOut).join('\n')
 }
 
-/** Its requests to upstreams, if there were several. */
+/** The request's attempts at upstreams, if there were several. */
 function formatAttempts({ attempts }: LogRecord): readonly string[] {
   const all = attempts ?? []
   return all.map(({ upstream, key, model, answer, ms }, i) => {
@@ -272,7 +272,7 @@ function formatAttempts({ attempts }: LogRecord): readonly string[] {
   })
 }
 
-/** The fields of its error, and the upstream's message. */
+/** The fields of the request's error, and the upstream's message. */
 function formatError({ error_values: values, upstream_said: message }: LogRecord): readonly string[] {
   const all = Object.entries(values ?? {}).flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]))
   return [
@@ -305,7 +305,7 @@ function formatPhases(record: LogRecord): readonly string[] {
 }
 
 /**
- * An image's line with six labels, which are the same in every language; for counted usage such as `input 12, output
+ * Images: the line with six labels, which are the same in every language. Counted usage: for example `input 12, output
  * 34`.
  */
 function describeUse({ text, rule, lines }: BillingRecord): string {
@@ -313,9 +313,7 @@ function describeUse({ text, rule, lines }: BillingRecord): string {
   return lines.map(({ tier, quantity }) => `${tier.replaceAll('_', ' ')} ${quantity ?? 0}`).join(', ')
 }
 
-/**
- * A charge for people: the one line with six labels, then the reason. Lines of tokens name their factors themselves.
- */
+/** Formats a charge for people: the line with six labels, then the reason. Token lines name their own factors. */
 export function formatBill(billing: BillingRecord): readonly string[] {
   const plain = billing.lines.every(({ quantity }) => quantity === null) ? '; no group multiplier applies' : ''
   const facts = Object.entries(billing.facts)

@@ -21,10 +21,10 @@ import { smallestRequest } from '../smallest-request.ts'
 import { formatTable } from '../table.ts'
 import { writeOut } from '../write-out.ts'
 
-/** The key for a test expires by itself, in case it is not revoked. */
+/** The lifetime of the test key, in case it is not revoked. */
 const keyMs = 30 * 60_000
 const answerMs = 10 * 60_000
-/** A charge settles as the last bytes of its response leave, so it is settled soon after they arrive. */
+/** A charge settles when the last bytes of its response leave, so soon after they arrive. */
 const settleTries = 40
 const settlePauseMs = 100
 const reasonCharsMax = 300
@@ -72,14 +72,14 @@ function upstreamsOf({ models }: CompiledConfig, name: string): readonly string[
   )
 }
 
-/** The prices of a line: `prices list` has each with its place. */
+/** The prices of a model in one line: `prices list` has each with its place. */
 function sayPrice({ free, images, units }: Pick<PriceList['models'][number], 'free' | 'images' | 'units'>): string {
   if (free) return 'free'
   const tiers = (images?.tiers ?? []).map(({ tier, price }) => `${tier} ${price}`)
   return [...tiers, ...units.map(({ unit, price }) => `${unit} ${price}`)].join(', ')
 }
 
-/** Sends one small request for each model through the running gateway. Exit 1 when one fails, 4 when no gateway answers. */
+/** Sends one small request for each model through the running gateway. Exit 1 if one fails, 4 if no gateway answers. */
 export async function testModels(names: readonly string[], options: TestOptions): Promise<void> {
   await withVendorKeys(options.config, async (storage, plan) => {
     const operations = await listOperations()
@@ -111,7 +111,7 @@ export async function testModels(names: readonly string[], options: TestOptions)
   })
 }
 
-/** @throws Exit 1 where the gateway does not know a key that was just created */
+/** @throws Exit 1 if the gateway does not know a key that was just created */
 async function needSameStorage(url: string, secret: string): Promise<void> {
   const { status } = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } })
   if (status !== 401) return
@@ -119,7 +119,7 @@ async function needSameStorage(url: string, secret: string): Promise<void> {
   throw new Exit(exitCodes.failure, `the gateway at ${url} does not know the keys of this storage: ${remedy}`)
 }
 
-/** The total cost, by the charges. */
+/** Prints the total cost of the charges. */
 function reportSpent(costs: readonly (string | null)[]): void {
   const sums = new Map<string, number>()
   for (const cost of costs) {
@@ -132,7 +132,7 @@ function reportSpent(costs: readonly (string | null)[]): void {
   say(`spent ${spent.join(' and ') || 'nothing'} on ${countOf(costs.length, 'request')}${rest}`)
 }
 
-/** @throws Exit 2 when one of them is not offered */
+/** @throws Exit 2 if a model is not offered */
 async function chooseModels(
   plan: CompiledConfig,
   names: readonly string[],
@@ -178,7 +178,7 @@ function urlOf({ server: { listen, tls } }: CompiledConfig): string {
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${listen.port}`
 }
 
-/** @throws Exit 4 */
+/** @throws Exit 4 if no gateway answers */
 async function needGateway(url: string): Promise<void> {
   await fetch(`${url}/v1/models`, { signal: AbortSignal.timeout(answerMs) }).catch((error: unknown) => {
     throw new Exit(
@@ -188,7 +188,7 @@ async function needGateway(url: string): Promise<void> {
   })
 }
 
-/** Whether an external vendor gets paid for it. */
+/** Whether an external vendor is paid for a request to the model. */
 function costs(model: Model): boolean {
   return !model.free && model.upstreams.some(({ upstream }) => !upstream.url.startsWith('simulator:'))
 }

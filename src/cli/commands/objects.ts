@@ -34,7 +34,7 @@ export async function listObjects({ config, format, limit, key: keyId, kind }: L
   })
 }
 
-/** Takes an object from its key: no request reaches it any more. Then its vendor is called to delete it. */
+/** Takes an object from its key, so that no request reaches it any more. Then sends the deletion to its vendor. */
 export async function endObject(id: string, { config, key: keyId, reason, keep }: Ending): Promise<void> {
   await withStorage(config, async storage => {
     const found = await storage.objects.list({ id, limit: sameMax, ...(keyId && { keyId }) })
@@ -58,9 +58,7 @@ export async function endObject(id: string, { config, key: keyId, reason, keep }
 
 type Deletion = VendorDeletion | { readonly kind: 'secretless' }
 
-/**
- * Deletes an object at its vendor. The record needs only the storage; the vendor needs the configuration's secrets too.
- */
+/** Deletes an object at its vendor. This needs the configuration's secrets, unlike the change in the storage. */
 async function deleteThere(config: string, object: StoredObject): Promise<Deletion> {
   const loaded = await loadConfig(config, process.env)
   return loaded.ok ? deleteAtVendor(loaded.plan, object) : { kind: 'secretless' }

@@ -17,9 +17,9 @@ import { showFindings } from '../show-findings.ts'
 import { formatTable } from '../table.ts'
 import { writeOut } from '../write-out.ts'
 
-/** The maximum size of a table: real ones have some megabytes. */
+/** The maximum size of a table in bytes: real ones have some megabytes. */
 const bytesMax = 64 * 1024 ** 2
-/** The number of names that are listed for a reason. */
+/** The maximum number of names that are listed for each reason. */
 const namesMax = 5
 
 type ImportFlags = {
@@ -60,7 +60,7 @@ export async function importTable(file: string, options: ImportFlags): Promise<v
   }
 }
 
-/** @throws Exit 1 */
+/** @throws Exit 1 if it cannot be read */
 async function readTable(file: string): Promise<string> {
   if (/^https?:/.test(file))
     throw new Exit(
@@ -79,7 +79,10 @@ async function readText(file: string): Promise<string> {
   return size > bytesMax ? ' '.repeat(bytesMax + 1) : readFile(file, 'utf8')
 }
 
-/** A gateway may be reading the file: it finds the old table or the new one, never a part of one. @throws Exit 1 for one that was written by hand */
+/**
+ * Replaces the file in one step: a gateway that reads it gets the old table or the new one, never a part. @throws Exit
+ * 1 for a table that was written by hand
+ */
 async function writeTable(file: string, text: string, force: boolean): Promise<void> {
   const there = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
@@ -128,7 +131,7 @@ type DiffFlags = {
   readonly format: string
 }
 
-/** The changes of a newer table. Exits as `diff` does: 0 for no changes, 1 for changes, 2 or 3 for errors. */
+/** Prints the changes in a newer table. Exits like `diff`: 0 for no changes, 1 for changes, 2 or 3 for errors. */
 export async function diffTables(first: string, second: string | undefined, options: DiffFlags): Promise<void> {
   const [before, after] = second === undefined ? [undefined, first] : [first, second]
   const { config, only, fromTables } = options
@@ -153,7 +156,7 @@ function rowOf({ model, unit, before, after, percent, where }: PriceDifference):
   return [model, unit, before ?? 'none', after ?? 'none', change, where.before ?? '', where.after ?? ''].map(writeOut)
 }
 
-/** The prices of all models of a configuration, with the place of each price. */
+/** Prints the prices of all models of a configuration, with the place of each price. */
 export async function listTable({
   config,
   format,

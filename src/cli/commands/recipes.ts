@@ -12,7 +12,7 @@ export async function recipes(name: string | undefined, { format }: { readonly f
   say('tollgate init --vendor NAME writes a gateway.yaml with them, or adds them to an existing one.')
 }
 
-/** @throws Exit 2 when there is none of that name */
+/** @throws Exit 2 for an unknown name */
 export async function findRecipe(name: string): Promise<Recipe> {
   const all = await listRecipes()
   const found = all.find(recipe => recipe.name === name)

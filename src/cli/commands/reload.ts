@@ -4,15 +4,15 @@ import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { showFindings } from '../show-findings.ts'
 
-/** A reload by the file watcher within this time before counts as the requested one. */
+/** Milliseconds. A reload by the file watcher within this time before counts as the requested one. */
 const recentMs = 60_000
 
 /** `before`: the result of the previous reload; absent from older gateways. */
 type Reloaded = ReloadResult & { readonly before?: Status['last_reload'] }
 
 /**
- * Requests a reload from the running gateway, after one that is under way. If the file's watcher was faster, it reports the
- * result of that reload. Exit 3 when it refuses it, 4 when there is none.
+ * Requests a reload from the running gateway, after any current one. If the file watcher was faster, it reports the
+ * result of that reload. Exit 3 if the gateway refuses the file, 4 if there is no gateway.
  */
 export async function reload(options: OpsOptions & { readonly format: string }): Promise<void> {
   const response = await askOps(options, 'POST', '/reload')

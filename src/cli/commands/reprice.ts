@@ -17,7 +17,7 @@ type Options = {
   readonly apply?: boolean
 }
 
-/** Past charges at the current prices of the configuration: compared, or refunded and booked again. */
+/** Rates past charges at the current prices of the configuration: compares them, or refunds and books them again. */
 export async function reprice(options: Options): Promise<void> {
   const isApplied = options.apply === true
   if (isApplied === (options.dryRun === true))

@@ -85,7 +85,7 @@ function handleSignals(served: Served, follow: (files: ConfigFiles) => void): vo
   })
 }
 
-/** @returns the files that belong to the configuration now; to the one in use and the one that was refused */
+/** @returns the files that belong to the configuration now: to the one in use, and to the one that was refused */
 async function reload(served: Served, how: ConfigHow): Promise<ConfigFiles> {
   try {
     const result = await served.reload({ how, by: null })

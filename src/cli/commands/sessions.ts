@@ -15,7 +15,7 @@ export async function listSessions({ config, format, limit, key: keyId }: Listin
   })
 }
 
-/** Ends a session: the gateway that has it does so within a second. */
+/** Requests the end of a session: its gateway ends it within a second. */
 export async function endSession(
   id: string,
   { config, reason }: { readonly config: string; readonly reason?: string },

@@ -43,7 +43,7 @@ type Options = {
   readonly format: string
 }
 
-/** A month's statement of each user and group, held against the ledger. Exit 1 when the two differ. */
+/** Prints a month's statement of each user and group, and compares it with the ledger. Exit 1 if they differ. */
 export async function statement(options: Options): Promise<void> {
   const { user, group, endUser, tag, format, by } = options
   const labels = { endUser, tag }
@@ -92,7 +92,7 @@ export async function statement(options: Options): Promise<void> {
   })
 }
 
-/** The ledger has the old names of erased users. @throws Exit 2 for a name that no user has or had */
+/** The ledger still has the names of erased users. @throws Exit 2 for a name that no user has or had */
 async function needSomebody({ users, books }: Storage, user: string): Promise<void> {
   if (await users.find(user)) return
   const all = await books.statement({ from: 0, until: Date.now() })

@@ -33,7 +33,7 @@ export async function copy({ to, snapshot, config, format, ...options }: Options
   say(`To use it, set 'storage' in ${config}. ${copied.from} is unchanged: keep it as long as you may need to go back.`)
 }
 
-/** Brings the schema up to date, once no process of an older version works on the storage. */
+/** Migrates the schema, after every process of an older version has ended. */
 export async function migrate({ config, format }: Pick<Options, 'config' | 'format'>): Promise<void> {
   const { storage: url } = await readBooksPlan(config)
   let reported = ''

@@ -81,8 +81,7 @@ export async function resumeKey(upstream: string, name: string, options: { reado
   })
 }
 
-/** Probes keys for free. Exit 1 when one of them is refused. */
-/** A refused key that passes is used again, as after the gateway's own probe. */
+/** Resumes refused keys that pass the test, like the gateway's own probe. */
 async function bringBack(config: string, keys: readonly VendorKey[]): Promise<void> {
   if (keys.length === 0) return
   await withVendorKeys(config, async (storage, plan) => {
@@ -98,6 +97,7 @@ async function bringBack(config: string, keys: readonly VendorKey[]): Promise<vo
   })
 }
 
+/** Tests keys with free requests. Exit 1 if a key is refused. */
 export async function testKeys(
   upstream: string | undefined,
   name: string | undefined,

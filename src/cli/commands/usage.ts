@@ -20,9 +20,9 @@ const dayMs = 86_400_000
 const defaultDays = 30
 
 type Summed = 'day' | 'key' | 'model' | 'user'
-/** Splits that read every charge; the others use stored sums. */
+/** Groupings that read every charge; the others use stored sums. */
 type Walked = 'group' | 'tier' | 'upstream'
-/** Splits by the sums of costs: charges count when they settle. */
+/** Groupings from the sums of costs: charges count when they settle. */
 type Labelled = 'end_user' | 'tag'
 
 type UsageOptions = {
@@ -35,7 +35,7 @@ type UsageOptions = {
   readonly againstVendor: boolean
 }
 
-/** Usage of one of them, in one currency. */
+/** The usage of one day, key, model or other group, in one currency. */
 type Sum = {
   readonly of: string
   readonly currency: string
@@ -55,7 +55,7 @@ const nameOf: { readonly [sort in Summed]: (row: UsageRow) => string } = {
   user: row => row.user,
 }
 
-/** The sums of charges between two moments. */
+/** Prints the sums of charges in a time range. */
 export async function usage(options: UsageOptions): Promise<void> {
   const now = Date.now()
   const zone = readZone(options.zone)
@@ -74,7 +74,7 @@ export async function usage(options: UsageOptions): Promise<void> {
           ? await sumDays(storage, { since, until }, zone)
           : addUp(await storage.journal.usage({ since, until }), by)
     if (sums.length === 0) say('no charges in that period')
-    // A tier of tokens is shown by its name and quantity.
+    // A token tier is shown by its name and quantity.
     const counts = by === 'tier' ? (['quantity'] as const) : (['input_tokens', 'output_tokens'] as const)
     const records = sums.map(sum => ({
       [by]: sum.of,
@@ -91,7 +91,7 @@ export async function usage(options: UsageOptions): Promise<void> {
   })
 }
 
-/** By end user or tag: whole quarters of an hour. A charge with several tags counts for each. */
+/** Sums by end user or tag, in whole quarters of an hour. A charge with several tags counts for each. */
 async function sumLabels({ journal }: Pick<Storage, 'journal'>, by: Labelled, since: number, until: number) {
   const [from, to] = [Math.floor(since / quarterMs) * quarterMs, Math.ceil(until / quarterMs) * quarterMs]
   const { rows } = await journal.costs({ since: from, until: to, bars: [from], by, where: {} })
@@ -142,7 +142,7 @@ function toSum({ inputTokens, outputTokens, amount, ...same }: UsageSum): Sum {
 
 const costHeadings = ['day', 'model', 'currency', 'charges', 'untold', 'ours', 'vendor', 'difference'] as const
 
-/** Our amount and the vendor's, of charges with a reported cost; `untold` counts those without. */
+/** Prints our amount and the vendor's for charges with a reported cost; `untold` counts those without. */
 function printCosts(format: string, rows: readonly VendorRow[]): void {
   if (rows.length === 0) say('no vendor reported a cost in that period')
   const records = rows.map(({ ours, theirs, ...rest }) => {

@@ -7,7 +7,7 @@ import * as schemas from './schemas.ts'
 /** The maximum of a setting, and the administrator who set it. */
 export type Bound<T> = { readonly to: T; readonly by: string }
 
-/** The bounded settings, and how their maximum is shown. */
+/** The settings that can have a bound, with the type of the maximum. */
 export type BoundValues = {
   readonly budget: { readonly amount: Micros; readonly per: BudgetPeriod }
   readonly limits: Limits
@@ -21,7 +21,7 @@ export type BoundValues = {
 
 export type BoundName = keyof BoundValues
 
-/** The limits of what a key holder may choose, each with the administrator who set it. Absent: no bounds. */
+/** The bounds for changes by a key's holder, each with the administrator who set it. Absent: no bounds. */
 export type KeyBounds = { readonly [B in BoundName]?: Bound<BoundValues[B]> }
 
 /** Bounds that a user may have for all keys that they create or change themselves. */

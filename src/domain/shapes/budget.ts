@@ -32,13 +32,16 @@ export type BudgetStatus = {
   readonly held: Micros
   /** Never negative. */
   readonly left: Micros
-  /** When it renews, or when the earliest day of a rolling budget drops out; null for a budget that does not renew. */
+  /**
+   * The time when it renews, or when the earliest day of a rolling budget drops out; null for a budget that does not
+   * renew.
+   */
   readonly renews: number | null
 }
 
 const own = shownOf(members, (status: BudgetStatus) => status)
 
-/** A budget as the interface and the command line show it. */
+/** The JSON form of a budget in the API and on the command line. */
 export const budgetView = viewOf<BudgetStatus>()({
   level: own('level', 'key, end_user (of a user), user, balance (what was paid in for a user) or group.'),
   name: own('name', 'The id of a key, the name of an end user, a user or a group.'),

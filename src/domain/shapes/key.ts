@@ -24,8 +24,8 @@ import {
 import * as schemas from './schemas.ts'
 import { computed, shownOf, viewOf } from './view.ts'
 
-// All properties of a key: its members and their columns, its settings, and how it is shown. The store, the console's
-// API, the console and the command line all use these.
+// All properties of a key: its members and their columns, its settings, and its JSON forms. The store, the API, the
+// console and the command line all use these.
 
 export const keyMembers = {
   id: text('id'),
@@ -35,16 +35,16 @@ export const keyMembers = {
   kind: oneOf('kind', ['key', 'session']),
   /** The key's own group, or null for the user's. */
   group: textOrNull('group_name'),
-  /** First characters and last four of the secret, for people. */
+  /** The first characters and the last four of the secret, so that people can recognise it. */
   hint: text('hint'),
   status: oneOf('status', ['active', 'disabled', 'revoked']),
   /** Milliseconds since the epoch. */
   expiresAt: momentOrNull('expires_at'),
-  /** Until when the secret before the last rotation is still accepted; null if there is none. */
+  /** The end of the validity of the previous secret after a rotation; null if there is none. */
   oldUntil: momentOrNull('old_until'),
-  /** Model names the key may use; null for all. */
+  /** The models that the key may use; null for all. */
   models: textsOrNull('models'),
-  /** Addresses the key may come from; null for all. */
+  /** The client addresses that may use the key; null for all. */
   ips: textsOrNull('ips'),
   /** The purpose of its requests; null for none. */
   tags: textsOrNull('tags'),
@@ -58,14 +58,14 @@ export const keyMembers = {
   budgetSoft: flag('budget_soft'),
   /** The bounds for its holder's changes. */
   bounds: json('bounds', keyBoundsSchema, (bounds: KeyBounds) => showKeyBounds(bounds)),
-  /** In its whole lifetime. */
+  /** The total amount since its creation. */
   spent: money('spent'),
   held: money('held'),
   createdAt: moment('created_at'),
   lastUsedAt: momentOrNull('last_used_at'),
 } as const
 
-/** The data of its user that is shown with a key. */
+/** The data of a key's user that is shown with the key. */
 export const ownerMembers = {
   userGroup: text('user_group'),
   /** A disabled user's keys are refused. */
@@ -151,10 +151,10 @@ export const keySettings = {
 
 type SettingName = keyof typeof keySettings
 
-/** What may be changed of a key later. */
+/** The settings of a key that can be changed later. */
 export type KeySettings = Pick<Key, (typeof keySettings)[SettingName]['member']>
 
-/** The settings of a key for which only a name and a group were given. */
+/** The default settings of a key with only a name and a group. */
 export const unset: Omit<KeySettings, 'name' | 'group'> = {
   expiresAt: null,
   models: null,
@@ -172,12 +172,12 @@ export const settingMembers = Object.fromEntries(
   Object.values(keySettings).map(({ member }) => [member, keyMembers[member]]),
 ) as Pick<typeof keyMembers, keyof KeySettings>
 
-/** The schemas of the settings, by the names that requests have for them. */
+/** The schemas of the settings, by their names in requests. */
 export const settingSchemas = Object.fromEntries(
   Object.entries(keySettings).map(([name, { schema }]) => [name, schema]),
 ) as { readonly [N in SettingName]: (typeof keySettings)[N]['schema'] }
 
-/** The settings that a request gives, by the members of the key; others are left out. */
+/** The settings in a request, by members of the key; settings that are not given are left out. */
 export function parseSettings(given: { readonly [N in SettingName]?: unknown }): Partial<KeySettings> {
   const settings: { [member: string]: unknown } = {}
   for (const [name, { member }] of Object.entries(keySettings)) {
@@ -190,7 +190,7 @@ export function parseSettings(given: { readonly [N in SettingName]?: unknown }):
   return settings
 }
 
-/** The period that a request gives; null if it is no valid period, or if only its reset day is given. */
+/** The period in a request; null if it is not valid, or if only its reset day is given. */
 export function parsePeriod(given: {
   readonly budget_period?: unknown
   readonly budget_resets_on?: unknown
@@ -210,10 +210,10 @@ export function settingsOf(key: Key): KeySettings & Pick<Key, 'status'> {
 type Keyed = { readonly key: Key }
 /** `zone`: the time zone of budget days and months. */
 type AtMoment = Keyed & { readonly now: number; readonly zone: string }
-/** A key among the groups of a configuration. */
+/** A key and the groups of a configuration. */
 type InPlan = AtMoment & {
   readonly plan: { readonly currency: string; readonly groups: ReadonlyMap<string, Pick<Group, 'limits' | 'models'>> }
-  /** Of the budgets that apply to it, the state of the one with the least remaining. */
+  /** The state of the applicable budget with the least remaining. */
   readonly tightest: BudgetStatus | undefined
 }
 
@@ -225,7 +225,7 @@ const oldUntil = computed(keyMembers.oldUntil.schema, ({ key, now }: AtMoment) =
   keyMembers.oldUntil.show(key.oldUntil !== null && key.oldUntil > now ? key.oldUntil : null),
 )
 
-/** A key as the console's API shows it, without its secret and hash. */
+/** The JSON form of a key in the console's API, without its secret and hash. */
 export const keyView = viewOf<InPlan>()({
   id: own('id'),
   name: own('name'),
@@ -272,7 +272,7 @@ export const keyView = viewOf<InPlan>()({
   last_used: own('lastUsedAt'),
 })
 
-/** A key as the command line prints it, one member a line. */
+/** The form of a key on the command line, one member per line. */
 export const keyLineView = viewOf<AtMoment>()({
   id: own('id'),
   name: own('name'),

@@ -1,7 +1,7 @@
 import type { Limits } from '../model.ts'
 import { whole } from './schemas.ts'
 
-/** Limits as they are shown: only those that are set. */
+/** The JSON schema of limits: only those that are set. */
 export const limitsSchema = {
   type: 'object',
   additionalProperties: false,

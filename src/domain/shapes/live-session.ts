@@ -14,7 +14,7 @@ const properties = {
   ending: { ...truth, description: 'True once it was ended, until its gateway has closed it.' },
 } as const
 
-/** An open session as people are shown it. */
+/** The JSON schema of an open session. */
 export const liveSessionSchema = {
   type: 'object',
   additionalProperties: false,

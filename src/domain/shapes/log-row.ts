@@ -19,7 +19,7 @@ export const logMembers = {
   durationMs: rounded('duration_ms'),
   upstream: textOrNull('upstream'),
   configRevision: text('config_revision'),
-  /** Fields of the body that went upstream, and those that did not. */
+  /** Fields of the body that were sent upstream, and those that were not. */
   forwarded: texts('forwarded'),
   dropped: texts('dropped'),
   clientRequestId: textOrNull('client_request_id'),
@@ -32,13 +32,13 @@ export const logMembers = {
  * versions have none.
  */
 export const markMembers = {
-  /** Its body had arrived. */
+  /** Its body was received. */
   received: wholeOrNull('received_ms'),
   /** All checks passed, all limits had room and its money was held: its upstream was called. */
   asked: wholeOrNull('asked_ms'),
-  /** The last time that it was sent again, or to another upstream. */
+  /** Its last repetition, to the same or another upstream. */
   askedAgain: wholeOrNull('asked_again_ms'),
-  /** The first byte of the response had arrived. */
+  /** The first byte of the response was received. */
   firstByte: wholeOrNull('first_byte_ms'),
   /** The response was complete, and passed on as far as the client read it. */
   lastByte: wholeOrNull('last_byte_ms'),

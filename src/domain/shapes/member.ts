@@ -3,25 +3,25 @@ import type { BudgetPeriod } from '../budget-period.ts'
 import * as schemas from './schemas.ts'
 
 /**
- * One member of a stored object: its column, how a cell is read and written, and its JSON form with the schema. A kind
- * of member (a timestamp, an amount) defines all of it once.
+ * A member of a stored object: its column, the functions that read and write its cell, and its JSON form with the
+ * schema. Each kind of member (a timestamp, an amount) defines these once.
  */
 export type AnyMember = {
   readonly column: string
   readonly read: (cell: unknown) => unknown
   readonly write: (value: never) => string | number | null
   readonly schema: object
-  /** As it is shown in JSON, and as a request gives it. */
+  /** Converts to the JSON form, and back from the form in requests. */
   readonly show: (value: never) => unknown
   readonly parse: (shown: never) => unknown
 }
 
 export type Members = { readonly [name: string]: AnyMember }
 
-/** A thing with these members. */
+/** An object with these members. */
 export type Values<M extends Members> = { readonly [N in keyof M]: ReturnType<M[N]['read']> }
 
-/** Its row, as far as these members go. */
+/** The cells of these members in its row. */
 export type Columns<M extends Members> = { [N in keyof M as M[N]['column']]: ReturnType<M[N]['write']> }
 
 const same = <T>(value: T): T => value
@@ -32,7 +32,7 @@ const orNull =
 
 const readText = (cell: unknown): string => cell as string
 const readTextOrNull = (cell: unknown): string | null => cell as string | null
-// PostgreSQL gives 64-bit columns as text.
+// PostgreSQL returns 64-bit columns as text.
 const readWhole = (cell: unknown): number => Number(cell)
 const readWholeOrNull = (cell: unknown): number | null => (cell === null ? null : Number(cell))
 const readPeriod = (cell: unknown): BudgetPeriod => cell as BudgetPeriod
@@ -54,10 +54,7 @@ export function textOrNull<const C extends string>(column: C) {
   return { column, schema: schemas.textOrNull, read: readTextOrNull, write: plain, show: plain, parse: plain }
 }
 
-/**
- * A client's text, written as a database returns it: a hash of an entry must not differ from the text that is read
- * later.
- */
+/** A client's text, normalised as databases return it: the hash of an entry must match the text that is read later. */
 export function foreignOrNull<const C extends string>(column: C) {
   return { ...textOrNull(column), write: orNull((words: string) => words.toWellFormed().replaceAll('\0', '\uFFFD')) }
 }
@@ -183,7 +180,7 @@ export function columnsOf<M extends Members>(members: M): readonly (M[keyof M]['
 type RowOf = { readonly [column: string]: unknown }
 
 /**
- * Creates a function that reads rows of these members. Each result has its final object shape from the start. `rest`:
+ * Creates a function that reads rows of these members. All results have the same object shape from the start. `rest`:
  * members that are computed from several columns.
  */
 export function readerOf<M extends Members, R extends { readonly [name: string]: (row: RowOf) => unknown }>(
@@ -195,7 +192,8 @@ export function readerOf<M extends Members, R extends { readonly [name: string]:
   const reads = names.map(name => (members[name] as AnyMember).read)
   const restNames = Object.keys(rest)
   const restReads = Object.values(rest)
-  // Made at once: a copy of it is one object. A copy of one that has grown by assignment is twelve, of ten times the bytes.
+  // Created in one step: a copy of it is one object. A copy of an object that grew by assignment is twelve objects with
+  // ten times the bytes.
   const shape = Object.fromEntries([...names, ...restNames].map(name => [name, null] as const))
   return row => {
     const values: { [name: string]: unknown } = { ...shape }

@@ -7,7 +7,7 @@ const valueNames = {
   items: { type: 'string', minLength: 1 },
 } as const satisfies Schema
 
-/** When an override or a factor applies. */
+/** The JSON schema of the conditions of an override or a factor. */
 export const priceConditions = {
   type: 'object',
   additionalProperties: false,

@@ -1,7 +1,7 @@
 import { moneyText } from '../../util/units.ts'
 import { monthDayMax, periodText, type ResetDay, resetDays, rollingMax } from '../budget-period.ts'
 
-// JSON Schemas of single values, as answers and requests have them.
+// JSON Schemas of single values in responses and requests.
 
 export const text = { type: 'string' } as const
 export const textOrNull = { type: ['string', 'null'] } as const
@@ -15,7 +15,7 @@ export const truth = { type: 'boolean' } as const
 export const moment = { type: 'string', format: 'date-time' } as const
 export const momentOrNull = { type: ['string', 'null'], format: 'date-time' } as const
 
-/** What a budget lasts for, without the day that it resets on. */
+/** The period of a budget, without its reset day. */
 export const period = {
   type: 'string',
   pattern: periodText.source,
@@ -30,7 +30,7 @@ export const resetsOnOrNull = {
 
 export const decimal = moneyText.source
 
-/** What people call things: no control characters, which logs and terminals would obey. */
+/** A name that people choose, without control characters, which logs and terminals would interpret. */
 export const label = { type: 'string', minLength: 1, maxLength: 100, pattern: String.raw`^[^\p{Cc}\p{Cf}]+$` } as const
 
 /** Amounts by currency. */

@@ -40,7 +40,7 @@ const limits = {
 const momentText = (at: number): string => new Date(at).toISOString()
 const momentTextOrNull = (at: number | null): string | null => (at === null ? null : momentText(at))
 
-/** A key of an upstream as the interface, the status and the command line show it. */
+/** The JSON form of an upstream's key in the API, in the status and on the command line. */
 export const upstreamKeyView = viewOf<KeyReport>()({
   name: computed(text, ({ name }: KeyReport) => name),
   hint: computed(

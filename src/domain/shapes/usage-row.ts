@@ -5,7 +5,7 @@ import { computed, shownOf, viewOf } from './view.ts'
 const dayMs = 86_400_000
 const asItIs = (day: string): string => day
 
-/** What one key used of one model in one day of UTC. */
+/** The usage of one model by one key on one UTC day. */
 export const usageMembers = {
   /** As in `2026-11-21`; in its column the days since the epoch. */
   day: {
@@ -21,12 +21,12 @@ export const usageMembers = {
   model: text('model'),
   requests: whole('requests'),
   images: whole('images'),
-  /** As in the log, or as in the log when they were added up. */
+  /** As in the log; for rows that are added up, as in the log at that time. */
   inputTokens: whole('input_tokens'),
   outputTokens: whole('output_tokens'),
   currency: text('currency'),
   amount: money('amount'),
-  /** The refunded part of it. */
+  /** The refunded part of `amount`. */
   refunded: money('refunded'),
 } as const
 
@@ -45,14 +45,14 @@ export function beginUse(place: Place): UsageRow {
   return { ...place, ...nothing }
 }
 
-/** The row with more added to it. */
+/** Adds values to a row. */
 export function addUse(row: UsageRow, more: Partial<UsageCounts>): UsageRow {
   return { ...row, ...Object.fromEntries(counts.map(name => [name, row[name] + (more[name] ?? 0)])) }
 }
 
 const own = shownOf(usageMembers, (row: UsageRow) => row)
 
-/** A row of usage as the console's API shows it. */
+/** The JSON form of a row of usage in the console's API. */
 export const usageView = viewOf<UsageRow>()({
   day: computed({ ...schemas.text, description: 'Of UTC, as in 2026-11-21.' }, (row: UsageRow) => row.day),
   user: own('user'),

@@ -4,9 +4,9 @@ import { flag, json, moment, moneyOrNull, oneOf, period, text, type Values, whol
 import * as schemas from './schemas.ts'
 import { computed, shownOf, viewOf } from './view.ts'
 
-// All properties of a user: members and columns, settings, and how a user is shown.
+// All properties of a user: members and columns, settings, and JSON form.
 
-/** Roles at the console: an administrator may do everything, and a user without another role only what is their own. */
+/** Roles in the console: administrators may do everything; users with the role `user` see only their own data. */
 export const roles = ['user', 'viewer', 'billing', 'admin'] as const
 
 export type Role = (typeof roles)[number]
@@ -20,7 +20,7 @@ export const userMembers = {
     column: 'password_hash',
     schema: schemas.truth,
     read: (cell: unknown): boolean => cell !== null,
-    // Its value is written separately, and never read with the rest.
+    // The hash is written separately, and never read with the rest.
     write: (): string | null => null,
     show: (value: boolean) => value,
     parse: (value: boolean) => value,
@@ -33,7 +33,7 @@ export const userMembers = {
   /** The budget of all keys of the user; null for the group's default. */
   budget: moneyOrNull('budget'),
   budgetPeriod: period('budget_period'),
-  /** That budget only reports and refuses nothing. */
+  /** The budget only reports and refuses nothing. */
   budgetSoft: flag('budget_soft'),
   /** The sum of top-ups; null without any: then requests need no balance. */
   balance: moneyOrNull('balance'),
@@ -49,7 +49,7 @@ export type UserSettings = Pick<
 
 const own = shownOf(userMembers, (user: User) => user)
 
-/** A user as the console's API shows them. */
+/** The JSON form of a user in the console's API. */
 export const userView = viewOf<User>()({
   name: own('name'),
   role: own('role'),

@@ -1,6 +1,6 @@
 import type { Members, Values } from './member.ts'
 
-/** One member of a view: its schema, and its value of the thing that is shown. */
+/** A member of a view: its schema, and its value for an object. */
 type ViewMember<From> = { readonly schema: object; readonly of: (from: From) => unknown }
 type ViewMembers<From> = { readonly [name: string]: ViewMember<From> }
 
@@ -13,14 +13,14 @@ type ViewSchema<M extends ViewMembers<never>> = {
   readonly properties: { readonly [N in keyof M]: M[N]['schema'] }
 }
 
-/** How a thing is shown as JSON: the schema of it, and the function that does it. */
+/** The JSON form of an object: its schema, and the function that creates it. */
 export type View<From, M extends ViewMembers<never>> = {
   readonly schema: ViewSchema<M>
   readonly names: readonly (keyof M & string)[]
   readonly show: (from: From) => Shown<M>
 }
 
-/** A view of a thing by its members, in their order. */
+/** Creates a view from its members, in their order. */
 export function viewOf<From>() {
   return <const M extends ViewMembers<From>>(members: M): View<From, M> => {
     const all = Object.entries<ViewMember<From>>(members)
@@ -38,7 +38,7 @@ export function viewOf<From>() {
   }
 }
 
-/** Members that are shown as they are stored; `thing` finds their object. */
+/** Creates view members for stored members; `thing` finds the object that has them. */
 export function shownOf<M extends Members, From>(members: M, thing: (from: From) => Values<M>) {
   return <const N extends keyof M>(name: N, description?: string) => {
     const { schema, show } = members[name] as M[N]
@@ -49,7 +49,7 @@ export function shownOf<M extends Members, From>(members: M, thing: (from: From)
   }
 }
 
-/** A member that is worked out when it is shown. */
+/** Creates a view member whose value is computed. */
 export function computed<const S extends object, From, Value>(schema: S, of: (from: From) => Value) {
   return { schema, of }
 }

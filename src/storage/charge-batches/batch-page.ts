@@ -3,8 +3,8 @@ const most = 512
 const chargesMax = 4_096
 
 /**
- * The number of segments that one statement reads: as many as have a few thousand charges together, whether they have
- * one each or hundreds.
+ * The number of segments that one statement reads. It adapts so that a page has a few thousand charges, whether
+ * segments have one charge each or hundreds.
  */
 export class ChargeBatchPage {
   size = fewest

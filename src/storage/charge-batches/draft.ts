@@ -5,7 +5,7 @@ import type { Posting } from '../ledger/posting.ts'
 import { type Payer, termMembers } from './members.ts'
 import { begunAt, reachMs } from './reach.ts'
 
-/** In every time zone, days begin at a quarter of an hour of UTC. */
+/** A quarter of an hour: in every time zone, days begin at one. */
 const quarterMs = 900_000
 const usePart = useChargeId('')
 const termNames = Object.keys(termMembers) as (keyof typeof termMembers)[]
@@ -19,7 +19,7 @@ export type ChargeBatch = {
   readonly body: string
   /** The spending of keys, as the JSON of `Spent[]`: one for each key and quarter of an hour, sorted by key id. */
   readonly spent: string
-  /** The columns of a lone charge that sums need. */
+  /** The columns that sums need, for a segment with one charge; else null. */
   readonly alone: Alone | null
 }
 
@@ -28,7 +28,7 @@ export type Alone = readonly [at: number, keyId: string, user: string, model: st
 
 export type Spent = readonly [keyId: string, amount: number, at: number, user: string, group: string]
 
-/** The payer and quarter of an hour: stored once for all of the segment. */
+/** The payer and quarter of an hour, stored once per segment. */
 type Paying = {
   readonly place: number
   readonly facts: ChargeFacts
@@ -36,7 +36,7 @@ type Paying = {
   amount: number
   at: number
 }
-/** The terms: stored once for all charges that differ only in payer, time and amount. */
+/** The terms, stored once for all charges that differ only in payer, time and amount. */
 type Terms = { readonly place: number; readonly posting: Posting }
 
 /** Many charges as one text, written in one pass. */
@@ -52,7 +52,7 @@ export class ChargeBatchDraft {
   #body = ''
   count = 0
 
-  /** @returns false for a charge too far from the others in time: it goes into the next segment */
+  /** @returns false for a charge whose time is too far from the others; it goes into the next segment */
   add(posting: Posting): boolean {
     const { facts, lines, at } = posting
     const { id } = facts
@@ -88,7 +88,7 @@ export class ChargeBatchDraft {
     return { ...texts, count, alone, spent: JSON.stringify(spent) }
   }
 
-  /** The rollup also has to read the items of charges that are not images. */
+  /** The columns of a lone charge; null for a charge of use besides images, whose items the rollup has to read. */
   #alone(): Alone | null {
     const [[terms] = []] = this.#terms.values()
     const [[payer] = []] = this.#payers.values()
@@ -98,7 +98,7 @@ export class ChargeBatchDraft {
     return [payer.at, keyId, user, model, currency, payer.amount]
   }
 
-  /** One item for each line of text. @returns its index */
+  /** Appends an item as a line of text. @returns its index */
   #put(item: string): number {
     this.#body += this.#places === 0 ? `[${item}` : `,\n${item}`
     return this.#places++
@@ -138,7 +138,7 @@ export class ChargeBatchDraft {
   }
 }
 
-/** The spending of keys, over all their end users. */
+/** The spending of keys, summed over their end users. */
 function spentBy(payers: readonly Paying[]): Spent[] {
   const spent = new Map<string, Spent>()
   for (const { facts, amount, at, quarter } of payers) {

@@ -4,11 +4,11 @@ import { text, whole } from '../rows.ts'
 import { type Booked, parseChargeBatch } from './parse.ts'
 import { begunAt, reachOf } from './reach.ts'
 
-/** Segments that may have the charge: a few, anywhere in the table. The database searches the text. */
+/** Finds segments that may contain the charge: a few, anywhere in the table. The database searches the text. */
 const thatHave = `SELECT chain, position, body FROM segment
   WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, ?) > 0`
 
-/** Charges in segments by their ids; the others are left out. */
+/** Finds charges in segments, by id; charges elsewhere are left out. */
 export function* findBooked(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Booked>> {
   const found = new Map<string, Booked>()
   const wanted = new Set(ids)
@@ -33,7 +33,7 @@ export function readChargeBatch(row: Row): readonly Booked[] {
   }
 }
 
-/** undefined for a segment that cannot be read. */
+/** @returns undefined for a segment that cannot be read */
 export function readSound(row: Row): readonly Booked[] | undefined {
   try {
     return readChargeBatch(row)

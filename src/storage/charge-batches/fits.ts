@@ -2,15 +2,15 @@ import { amountOfItems, type ChargeItem } from '../../domain/charge.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { ageMaxMs, aheadMs, begunAt } from './reach.ts'
 
-/** A thousand million of the currency: the maximum of one charge. */
+/** The maximum of one charge: a thousand million of the currency. */
 export const totalMax = 1e15
-/** Ten million of the currency: with it the sums of a group are still exact. */
+/** The maximum of a charge in a segment: ten million of the currency, so that sums of a group are still exact. */
 const togetherMax = 1e13
 const plainId = /^req_[0-9a-z]+(?:\.u)?$/
 
 /**
- * A charge that a segment can hold: counted items, no vendor cost, and a recent request. All others have rows of their
- * own, which also record their problem.
+ * Whether a segment can hold a charge: it has counted items, no vendor cost, and a recent request. All others have
+ * separate rows, which also record their problem.
  */
 export function fits({ facts, lines, at, vendorCost }: Posting): boolean {
   const age = at - begunAt(facts.id)

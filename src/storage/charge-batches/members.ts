@@ -9,12 +9,12 @@ import type { Columns } from '../../domain/shapes/member.ts'
 
 const { id: _, keyId, user, group, rule: __, ...plain } = factMembers
 
-/** The payer: part of a charge's facts. */
+/** The members of the payer, which are part of a charge's facts. */
 export const payerMembers = { keyId, user, group } as const
 /** The terms without the rule, which is JSON and is stored as text. */
 export const termMembers = plain
 
-/** For a segment with one charge: the columns that sums in SQL need. */
+/** The columns of a segment with one charge that sums in SQL need. */
 export const aloneColumns = ['at', 'key_id', 'user_name', 'model', 'currency', 'amount'] as const
 
 /** Items of a segment's text by the names of their columns in `charge`. */
@@ -25,7 +25,7 @@ export type Payer = Columns<typeof payerMembers> & {
 export type Terms = Columns<typeof termMembers> & {
   readonly rule: ChargeRule
   readonly delivery: Charge['delivery']
-  /** The uncounted part of each line. */
+  /** The lines without prices and quantities. */
   readonly lines: readonly (readonly [
     tier: string,
     source: TierSource,

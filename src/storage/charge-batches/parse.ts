@@ -11,13 +11,13 @@ export type Booked = {
   readonly terms: Terms
   readonly at: number
   readonly amount: number
-  /** For each line in turn: its price, and its quantity. */
+  /** The price and the quantity of each line in turn. */
   readonly counts: readonly number[]
 }
 
 /**
- * The charges of a segment, in the order of posting.
- * @throws Error that describes what is wrong with the text
+ * Parses the charges of a segment, in the order of posting.
+ * @throws Error that describes the fault of the text
  */
 export function parseChargeBatch(body: string): readonly Booked[] {
   const items = JSON.parse(body) as readonly unknown[]
@@ -58,7 +58,7 @@ function linesOf({ terms, counts }: Booked): readonly ChargeItem[] {
   }))
 }
 
-/** The charge as the API shows it. */
+/** Converts to a charge, in the same form as a charge in rows. */
 export function chargeOf(booked: Booked, refunded: number): Charge {
   const { id, payer, terms, at, amount } = booked
   const { rule, delivery } = terms
@@ -82,7 +82,7 @@ export function chargeOf(booked: Booked, refunded: number): Charge {
   }
 }
 
-/** The charge as its own rows: an entry about it covers them. */
+/** The charge as separate rows, which the hash of an entry about it covers. */
 export function rowsOf(booked: Booked): { readonly charge: Row; readonly lines: readonly Row[] } {
   const { id, payer, terms, at, amount } = booked
   const { delivery: _, lines: __, rule, ...facts } = terms

@@ -4,19 +4,22 @@ import { firstAt } from '../first-at.ts'
 /** The prefix of request ids, which are also the ids of their charges. */
 const prefix = 'req_'
 
-/** A charge whose request began earlier than this before its end has rows of its own. */
+/**
+ * The maximum time from the start of a request to its end, for a charge in a segment; longer requests have separate
+ * rows.
+ */
 export const ageMaxMs = 60_000
-/** How far a clock may be behind the ids that were created with it. */
+/** The maximum difference by which a clock may be earlier than the ids created with it. */
 export const aheadMs = 2_000
 /**
- * The longest time between the oldest request of a segment and its newest: a search for a charge reads only the batches
- * that end within it.
+ * The maximum time between the oldest and the newest request of a segment: a search for a charge reads only the
+ * segments that end within it.
  */
 export const reachMs = 2 * ageMaxMs
 /** Sorts after every id. */
 export const afterAll = '~'
 
-/** When the request of a charge began; NaN for an id that no gateway has created. */
+/** The start of a charge's request; NaN for an id that no gateway has created. */
 export function begunAt(id: string): number {
   return timeOfId(prefix, id)
 }
@@ -34,7 +37,7 @@ export function standsAt(text: string): number {
   return firstAt(endMs, ms => firstIdAt(prefix, ms) <= text) - 1
 }
 
-/** The bound for the last id of a batch that has an id which sorts at or before `id`. */
+/** The upper bound for the last id of a segment with an id that sorts at or before `id`. */
 export function reachOf(id: string): string {
   const at = begunAt(id)
   return Number.isNaN(at) ? afterAll : firstIdAt(prefix, at + reachMs + 1)

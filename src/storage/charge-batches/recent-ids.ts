@@ -1,6 +1,6 @@
 /**
- * The ids added in the last `windowMs`. A false match is possible once in many thousand lookups; no id is dropped
- * early. Each id takes four bytes, whatever its length.
+ * The ids added in the last `windowMs`. A false match occurs once in many thousand lookups; no id is dropped early.
+ * Each id takes four bytes, whatever its length.
  */
 export class RecentIds {
   readonly #windowMs: number
@@ -24,7 +24,7 @@ export class RecentIds {
 
   #turn(at: number): void {
     if (at >= this.#youngSince && at - this.#youngSince <= this.#windowMs) return
-    // If the clock is set back, no id becomes older.
+    // If the clock is set back, ids stay in their set.
     if (at > this.#youngSince) {
       this.#old = this.#young
       this.#young = new Tags()
@@ -47,7 +47,7 @@ class Tags {
     if (++this.#count * 2 > this.#places.length) this.#grow()
   }
 
-  /** The position of a tag, or the one that it would have. */
+  /** The position of a tag, or the free position for it. */
   #placeOf(tag: number): number {
     const last = this.#places.length - 1
     let place = tag & last
@@ -62,7 +62,7 @@ class Tags {
   }
 }
 
-/** The part that differs in ids of the same minute. */
+/** The length of the part that differs between ids of the same minute. */
 const tailLength = 16
 
 /** FNV-1a of the end: http://www.isthe.com/chongo/tech/comp/fnv */

@@ -24,7 +24,7 @@ export class ChargeBatchWalk {
   #read: Booked[] = []
   #isOver = false
 
-  /** Ids after `after` and before `until`, in sort order; optionally without those in the rollup. */
+  /** Reads ids between `after` and `until` (both excluded), in sort order; optionally without those in the rollup. */
   constructor(after: string, until = afterAll, which: 'all' | 'not summed' = 'all') {
     this.#next = which === 'all' ? nextOfAll : nextNotSummed
     this.#after = after

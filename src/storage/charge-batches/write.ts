@@ -12,10 +12,10 @@ const insert = `INSERT INTO segment (chain, position, first_id, last_id, count, 
 const several = aloneColumns.map(() => null)
 
 /**
- * Books a group of charges: one row of this writer's chain, and the spending of keys, users and groups. Does not write
- * an existing group again: if its commit was in doubt, it is sent again unchanged, so its first and last id identify
- * it.
- * @throws Error if one of the keys is gone
+ * Books a group of charges: writes one row of this writer's chain, and the spending of keys, users and groups. Does
+ * not write an existing group again: a group whose commit was in doubt is sent again unchanged, so its first and last
+ * id identify it.
+ * @throws Error if one of the keys does not exist
  */
 export function* writeChargeBatch(identity: WriterIdentity, segment: ChargeBatch, now: number): QueryProgram<void> {
   const { chain, owner, epoch } = identity

@@ -46,12 +46,12 @@ const progress = `SELECT s.chain, s.position, coalesce(c.position, 0) AS last
   FROM cost_progress s LEFT JOIN chain c ON c.id = s.chain WHERE s.pass = ? ORDER BY s.chain`
 
 /**
- * Compares the cost sums with the charges, as far as they have been added up: by each part and by model and tier, in
- * spans of every length and places of every detail, by days, images by how they were priced, and keys by model.
+ * Compares the cost sums with the charges that have been added up: by each part, and by model and tier, in spans of
+ * every length and places of every detail; by day; images by the way they were priced; and keys by model.
  */
 export function* auditCosts(report: (problem: string) => void): QueryProgram<void> {
   const pass = yield* readPass()
-  // Sums of a version that stored fewer counts do not have them until they are rebuilt.
+  // Until a rebuild ends, the sums may be of a version that stored fewer counts.
   const kept = (yield* isRebuilding())
     ? countNames.filter(name => name !== 'quantity' && name !== 'tokens' && name !== 'saved')
     : countNames
@@ -120,7 +120,7 @@ export function* auditCosts(report: (problem: string) => void): QueryProgram<voi
 function* tallyCharges(tally: Tally, pass: Pass, report: (problem: string) => void): QueryProgram<void> {
   for (const row of yield ask(progress, pass)) {
     const [chain, position, last] = [text(row, 'chain'), whole(row, 'position'), whole(row, 'last')]
-    if (position > last) report(`${position} places of chain ${chain} have been added up, and it has ${last}`)
+    if (position > last) report(`the cost sums cover ${position} positions of chain ${chain}, but it has ${last}`)
     for (let at = 0; at < Math.min(position, last); ) {
       const sums = new CostSums()
       at = (yield* addPlaces(sums, chain, at, Math.min(position, last))).upto
@@ -149,11 +149,11 @@ type Name = readonly [
 type Tallied = {
   readonly name: Name
   readonly counts: { -readonly [N in keyof Counts]: number }
-  /** The copies in which the sum is right. */
+  /** The copies with the correct sum. */
   readonly found: Set<string>
 }
 
-/** Sums of charges; each is in several copies. */
+/** Sums of charges, each of which is stored in several copies. */
 class Tally {
   readonly #kept: readonly (keyof Counts)[]
   readonly #all = new Map<string, Tallied>()
@@ -169,7 +169,7 @@ class Tally {
     else this.#all.set(JSON.stringify(name), { name, counts: { ...counts }, found: new Set() })
   }
 
-  /** Compares with a copy. */
+  /** Compares a sum with a stored copy. */
   take(name: Name, copy: string, counts: Counts): void {
     const known = this.#all.get(JSON.stringify(name))
     if (known && this.#kept.every(count => known.counts[count] === counts[count])) known.found.add(copy)
@@ -180,7 +180,7 @@ class Tally {
   reportOthers(copies: { readonly [N in Name[0]]: readonly string[] }, report: (problem: string) => void): void {
     for (const { name, counts, found } of this.#all.values())
       if (!isNothing(counts) && copies[name[0]].some(copy => !found.has(copy)))
-        report(`what costs are read from (${name.join(' ').slice(0, 200)}) is not what the charges come to`)
+        report(`the cost sum (${name.join(' ').slice(0, 200)}) differs from the charges`)
   }
 }
 

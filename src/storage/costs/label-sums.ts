@@ -2,7 +2,8 @@ import { type LabelKind, labelKinds, labelsIn } from '../../domain/labels.ts'
 import type { CostSums, Counts, Place } from './sums.ts'
 
 /**
- * The label of the sum of all charges that have any label of its kind: the total minus this sum is the charges without.
+ * The label of the sum of all charges with any label of its kind. The total minus this sum is the sum of charges
+ * without a label.
  */
 export const anyLabel = '*'
 
@@ -13,7 +14,7 @@ export type Labelled = {
   readonly counts: Counts
 }
 
-/** Sums by each of their labels, and by any label. */
+/** Yields sums for each of their labels, and for any label. */
 export function* eachLabelled(sums: CostSums): Generator<Labelled> {
   for (const { place, counts } of sums.all())
     if (place.attribution !== '')

@@ -29,7 +29,7 @@ type LabelQuery = {
   readonly tail: readonly Labelled[]
 }
 
-/** Costs by end users or tags, or of one of them. */
+/** Costs by end users or tags, or of one end user or tag. */
 export function* readLabelled(query: CostQuery, kind: LabelKind, pass: Pass, tail: Tail): QueryProgram<Costs> {
   const { end_user: _, tag: __, ...where } = query.where
   const name = query.where[kind]
@@ -61,7 +61,7 @@ function* splitOne(labelQuery: LabelQuery, by: CostPart | null): QueryProgram<Co
   return answer.inOrder()
 }
 
-/** Costs by end users or tags. Charges without one are `''`. */
+/** Costs by end users or tags. Charges without a label have the name `''`. */
 function* splitByLabel(labelQuery: LabelQuery, tail: Tail): QueryProgram<Costs['rows']> {
   const { query, kind, label, where, pass } = labelQuery
   const isWhole = label === undefined
@@ -100,8 +100,8 @@ function* splitByLabel(labelQuery: LabelQuery, tail: Tail): QueryProgram<Costs['
 }
 
 /**
- * The end users with rows of their own: the most expensive of the whole range, read from the fewest spans; undefined
- * for all.
+ * The end users with separate rows: the most expensive of the whole range, read from the fewest spans; undefined for
+ * all.
  */
 function* findLabels(labelQuery: LabelQuery): QueryProgram<ReadonlySet<string> | undefined> {
   const { query } = labelQuery
@@ -117,7 +117,7 @@ function* findLabels(labelQuery: LabelQuery): QueryProgram<ReadonlySet<string> |
   return namedOf(amounts, apart)
 }
 
-/** `apart` of the query, as ids. */
+/** `apart` of the query, with ids instead of names. */
 function* apartOf({ query: { apart }, kind }: LabelQuery): QueryProgram<number | readonly string[] | undefined> {
   if (apart === undefined || typeof apart === 'number') return apart
   const ids: string[] = []
@@ -155,7 +155,9 @@ function* readBars(labelQuery: LabelQuery, what: string, only?: readonly string[
 
 const counted = countNames.map(name => `sum(s.${name}) AS ${name}`).join(', ')
 
-/** Rows of spans (`(…)`): of one label, of some labels, or of all. By labels alone there are few sums. */
+/**
+ * The statement for rows of spans (`(…)`): of one label, of some labels, or of all. There are few sums by label alone.
+ */
 function statementOf(
   { kind, label, where, query }: LabelQuery,
   what: string,
@@ -171,7 +173,7 @@ function statementOf(
         FROM cost_label_part p WHERE p.kind = ? ${marks ?? ''} AND p.span IN (…)`,
       params: [kind, ...(labels ?? [])],
     }
-  // For one model there are few sums too.
+  // There are few sums by label and model too.
   const isOfModel = narrowed.length === 1 && narrowed[0] === 'model' && (query.by === kind || query.by === null)
   if (isOfModel)
     return {

@@ -6,16 +6,16 @@ import { type Pass, spansOver } from './spans.ts'
 import { matchExpression, detailOf, isOfOnePart, type Narrowed, quarterOf, statementOf } from './statements.ts'
 import { columnOf, type Sum } from './sums.ts'
 
-/** The parts with rows of their own; undefined if all have one. */
+/** The names with separate rows; undefined if all have one. */
 export type Names = ReadonlySet<string> | undefined
 
 type Amounts = Map<string, number>
 
-/** How many of the most expensive are read first; all of them are read after that. */
+/** The number of most expensive names that are read first; all are read after that. */
 const boundsFirst = 1_024
-/** Up to this number all names are read together. */
+/** Up to this number, all names are read together. */
 const few = 64
-/** Names in one statement: few at first, because few may be enough. */
+/** The number of names in one statement: few at first, because few may be enough. */
 const batches = [32, 64, 128] as const
 const batchMost = 256
 export const namesTogether = 512
@@ -28,13 +28,13 @@ export function* findNames(query: PlainCostQuery, tail: readonly Sum[], pass: Pa
   const { since, until, by, apart } = query
   if (by === null || apart === undefined) return undefined
   if (typeof apart !== 'number') return new Set(apart)
-  const beside: Amounts = new Map()
-  for (const { place, counts } of tail) add(beside, place[columnOf[by]], counts.amount)
+  const tailSums: Amounts = new Map()
+  for (const { place, counts } of tail) add(tailSums, place[columnOf[by]], counts.amount)
   const spans = spansOver(quarterOf(since), quarterOf(until), pass)
   const isAmongMany = isBounded(query)
   const sums = isAmongMany
-    ? yield* sumDearest({ query, by, spans, apart }, beside)
-    : yield* sumEach({ query, by, spans, apart }, beside)
+    ? yield* sumDearest({ query, by, spans, apart }, tailSums)
+    : yield* sumEach({ query, by, spans, apart }, tailSums)
   if (sums.size <= apart && !isAmongMany) return undefined
   return new Set(
     inOrder(sums)
@@ -51,45 +51,47 @@ type Search = {
 }
 
 /**
- * There may be very many users and keys, and each is in as many places as there are models, tiers and so on. If a query
- * has another filter, the total of each name is an upper bound.
+ * Whether names are read by upper bounds: there may be very many users and keys, each in as many places as there are
+ * combinations of models, tiers and so on. If a query has another filter, the total of a name is its upper bound.
  */
 function isBounded({ by, where }: Narrowed): boolean {
   if (where.key !== undefined || isOfOnePart({ by, where })) return false
   return by === 'key' || (by === 'user' && where.user === undefined)
 }
 
-/** The most expensive of all, and one more than are shown, which indicates that there are others. */
-function* sumEach({ query, spans, apart }: Search, beside: Amounts): QueryProgram<Amounts> {
-  const sums = new Map(beside)
+/** Sums the most expensive names, and one more than are shown: it indicates that there are others. */
+function* sumEach({ query, spans, apart }: Search, tailSums: Amounts): QueryProgram<Amounts> {
+  const sums = new Map(tailSums)
   const most = apart + 1
   const rows = yield* sumNames(query, spans, { most })
   for (const row of rows) add(sums, text(row, 'what'), whole(row, 'amount'))
   if (rows.length < most) return sums
   const known = new Set(rows.map(row => text(row, 'what')))
-  const missed = [...beside.keys()].filter(what => !known.has(what))
+  const missed = [...tailSums.keys()].filter(what => !known.has(what))
   for (const row of yield* sumSome(query, spans, missed)) add(sums, text(row, 'what'), whole(row, 'amount'))
   return sums
 }
 
-/** The same with a filter: reads candidates until no other name can have more. No charge is negative. */
-function* sumDearest(search: Search, beside: Amounts): QueryProgram<Amounts> {
+/**
+ * The same with a filter: reads candidates until no other name can have a higher sum, because no charge is negative.
+ */
+function* sumDearest(search: Search, tailSums: Amounts): QueryProgram<Amounts> {
   const { query, apart } = search
-  const sums = new Map(beside)
+  const sums = new Map(tailSums)
   const seen = new Set<string>()
   const bounding = yield* boundingOf(search)
   for (const most of [boundsFirst, undefined]) {
     const rows = yield* bounding.ask(most)
-    if (query.by === 'user' && rows.length <= few) return yield* sumEach(search, beside)
-    if (seen.size === 0) yield* sumNarrowed(search, [...beside.keys()], new Map(), sums)
-    for (const what of beside.keys()) seen.add(what)
+    if (query.by === 'user' && rows.length <= few) return yield* sumEach(search, tailSums)
+    if (seen.size === 0) yield* sumNarrowed(search, [...tailSums.keys()], new Map(), sums)
+    for (const what of tailSums.keys()) seen.add(what)
     const bounds: Amounts = new Map()
     for (const row of rows) add(bounds, text(row, 'what'), whole(row, 'amount'))
     const names = inOrder(bounds).flatMap(([what]) => (seen.has(what) ? [] : [what]))
     for (let at = 0, batch = 0; at < names.length; batch++) {
       const [lowest, next] = [lowestOf(sums, apart), bounds.get(names[at] as string) ?? 0]
-      // Of names with equal amounts the first by name are shown, but only if there are no others.
-      if (lowest > next || (bounding.isExact && beside.size === 0 && lowest === next)) return sums
+      // Names with equal amounts are shown in order of name, but only if there are no others.
+      if (lowest > next || (bounding.isExact && tailSums.size === 0 && lowest === next)) return sums
       const some = names.slice(at, at + (batches[batch] ?? batchMost))
       yield* sumNarrowed(search, some, bounding.isOfWhole ? bounds : new Map(), sums)
       for (const what of some) seen.add(what)
@@ -100,7 +102,7 @@ function* sumDearest(search: Search, beside: Amounts): QueryProgram<Amounts> {
   return sums
 }
 
-/** The bound of each name, in the order of the bounds: the first so many, or all. */
+/** Reads the upper bound of each name, highest first: the first `most`, or all. */
 type Bounding = {
   readonly ask: (most: number | undefined) => QueryProgram<Rows>
   /** Each bound is the name's total, whatever the query. */
@@ -124,7 +126,7 @@ function* boundingOf(search: Search): QueryProgram<Bounding> {
   if (!places) return matching.length === 0 ? { ...whole, ask: () => askIn('', []) } : whole
   const marks = (values: readonly Value[]): string => `(${values.map(() => '?').join(', ')})`
   const ofPlaces = `FROM cost_key_sum WHERE place IN ${marks(places)} AND span IN ${marks(together)}`
-  // All amounts except the rest.
+  // Subtracts the places that do not match from the total.
   const from = isLess
     ? `(SELECT what, amount FROM cost_part_sum WHERE part = 'key' AND span IN ${marks(together)}
         UNION ALL SELECT key_id AS what, -amount AS amount ${ofPlaces}) sums`
@@ -156,18 +158,18 @@ function* findKeyPlaces(
   return { matching: of(1), others: of(0) }
 }
 
-/** Keys that a user has ever had. */
+/** All keys that a user has ever had. */
 function amongUser({ by, where: { user } }: Narrowed): Among | undefined {
   if (by !== 'key' || user === undefined) return undefined
   return { sql: `WHERE what IN (SELECT key_id FROM cost_place WHERE user_name = ? AND detail = 'key')`, params: [user] }
 }
 
-/** The smallest of the largest amounts; 0 if there are fewer than `count`. */
+/** The smallest of the `count` largest amounts; -1 if there are fewer. */
 function lowestOf(sums: Amounts, count: number): number {
   return [...sums.values()].sort((a, b) => b - a)[count - 1] ?? -1
 }
 
-/** `bounds`: the totals of some names. */
+/** Adds the sums of some names in the query. `bounds`: the known totals of names. */
 function* sumNarrowed(
   { query, by, spans }: Search,
   names: readonly string[],
@@ -187,8 +189,8 @@ function* sumNarrowed(
 }
 
 /**
- * Splits some users or keys into those with all of their charges in the query, and those with some in it: the former
- * get their sums by one part. `parted` is all of them if places do not distinguish that.
+ * Splits users or keys into those with all their charges in the query, and those with only some: sums by one part are
+ * enough for the former. `parted` has all of them if places do not distinguish that.
  */
 export function* splitByCoverage(
   { by, where }: Narrowed,
@@ -221,7 +223,7 @@ function* sumNames(
   const { sql, params } = statementOf(query)
   const sums = `SELECT what, sum(amount) AS amount FROM (${sql}) spans`
   const together = inOne(spans)
-  // None of several statements has the most expensive names of all.
+  // No single one of several statements has the most expensive names of all.
   if (!together) return yield* askIn(`${sums} GROUP BY what`, spans, params)
   return yield ask(
     `${sums.replace('(…)', `(${together.map(() => '?').join(', ')})`)} ${among?.sql ?? ''} GROUP BY what

@@ -10,7 +10,7 @@ import { findBooked, readSound } from '../charge-batches/find.ts'
 import type { Booked } from '../charge-batches/parse.ts'
 import { type CostSums, type Counts, type Place, placeColumns, toKind } from './sums.ts'
 
-/** Positions of a chain that are read together. */
+/** The number of chain positions that are read together. */
 const placesTogether = 256
 
 const settled = `SELECT e.position, e.kind, e.nth, e.amount, c.id, c.key_id, c.user_name, c.group_name, c.model, c.operation,
@@ -28,7 +28,7 @@ export const openChains = `SELECT c.id, c.position AS last, coalesce(s.position,
   FROM chain c LEFT JOIN cost_progress s ON s.pass = ? AND s.chain = c.id
   WHERE c.position > coalesce(s.position, 0) ORDER BY c.id`
 
-/** Sources of a tier other than the returned image: such a price may be higher than necessary. */
+/** Sources of a tier other than the returned image: its price may be higher than necessary. */
 const pricedUnseen = new Set<unknown>(['request', 'default'])
 
 /**
@@ -63,7 +63,10 @@ export function* addPlaces(
 /** A refund; `before`: the earlier refunds of its charge, in micro-units. */
 type Back = { readonly amount: number; readonly before: number }
 
-/** The earlier refunds of the charge of each of some refunds: refunds are numbered, and may be in several chains. */
+/**
+ * Finds the sum of earlier refunds of the same charge, for each refund. Refunds are numbered, and may be in several
+ * chains.
+ */
 function* findEarlier(table: 'entry' | 'reversal', refunds: Rows): QueryProgram<(row: Row) => number> {
   const later = refunds.filter(row => whole(row, 'nth') > 0).map(row => text(row, 'id'))
   if (later.length === 0) return () => 0
@@ -74,7 +77,7 @@ function* findEarlier(table: 'entry' | 'reversal', refunds: Rows): QueryProgram<
       .reduce((sum, other) => sum + whole(other, 'amount'), 0)
 }
 
-/** Charges in rows count by settlement time, so that they are in the month of their statement. */
+/** Adds charges in rows, by settlement time, so that they are in the month of their statement. */
 function* addRows(sums: CostSums, rows: Rows): QueryProgram<number> {
   const lines = groupRows(yield* askIn(linesOf, [...new Set(rows.map(row => text(row, 'id')))]), 'charge_id')
   const isBack = (row: Row): boolean => text(row, 'kind') === 'refund'
@@ -119,7 +122,7 @@ function addBooked(sums: CostSums, { payer, terms, at, counts }: Booked, back?: 
   addLines(sums, place, priced, { back, rule: terms.rule })
 }
 
-/** The rule of a charge that may have saved something; undefined for others, whose rules are long and not read. */
+/** The rule of a charge that may have saved an amount; undefined for others, whose long rules are not parsed. */
 function ruleWithSaving(row: Row): ChargeRule | undefined {
   const rule = text(row, 'rule')
   return rule.includes('"full"') ? (JSON.parse(rule) as ChargeRule) : undefined
@@ -138,7 +141,7 @@ function placeOf(row: Row, at: number): Omit<Place, 'tier'> {
 /** `quantity`: null for an image. */
 type Priced = { readonly tier: string; readonly price: number; readonly quantity: number | null }
 
-/** Items of one charge, or of a refund of it: those of a tier are added together. */
+/** Adds the items of a charge or of its refund; items of one tier are added together. */
 function addLines(
   sums: CostSums,
   place: Omit<Place, 'tier'>,

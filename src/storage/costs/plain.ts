@@ -10,7 +10,7 @@ import { columnOf, CostSums, countNames, type Counts, noCounts, type Place } fro
 
 const { firsts: _firsts, ...nothing } = noCounts
 
-/** Costs by a part that every charge has. */
+/** Reads costs by a part that every charge has. */
 export function* readPlain(query: PlainCostQuery, pass: Pass, { sums, charges: tail }: Tail): QueryProgram<Costs> {
   const matching = [...sums.all()].filter(({ place }) => matchesQuery(place, query))
   const names = yield* findNames(query, matching, pass)
@@ -20,7 +20,7 @@ export function* readPlain(query: PlainCostQuery, pass: Pass, { sums, charges: t
   return { rows: answer.inOrder(), tail }
 }
 
-/** The pass over the ledger that is read. */
+/** The current pass over the ledger, which queries read. */
 export function* readPass(): QueryProgram<Pass> {
   const [row] = yield ask(`SELECT value FROM meta WHERE name = 'costed'`)
   return whole(row ?? {}, 'value') === 1 ? 1 : 0
@@ -43,7 +43,7 @@ export function* readTail(pass: Pass): QueryProgram<Tail> {
   return { sums, charges }
 }
 
-/** The stored sums, by the bars of their spans. */
+/** Adds the stored sums, each to the bar of its span. */
 function* addSpans(answer: Answer, query: PlainCostQuery, names: Names, pass: Pass): QueryProgram<void> {
   const { bars, until, by } = query
   const barOf = new Map<number, number>()
@@ -124,7 +124,7 @@ export class Answer {
     row.saved += counts.saved
   }
 
-  /** In each bar the most expensive first, the rest last. */
+  /** The rows of each bar, the most expensive first and the rest last. */
   inOrder(): readonly CostRow[] {
     const rows = [...this.#rows.values()].filter(
       ({ what, bar: _bar, currency: _currency, ...counts }) =>

@@ -11,8 +11,8 @@ import { type Kind, nameOfKind, toKind } from './sums.ts'
 export type RatedQuery = Pick<PlainCostQuery, 'since' | 'until' | 'where'>
 
 /**
- * Settled images whose tier did not come from the returned image, grouped by how they were priced; without refunded
- * ones.
+ * Settled images whose tier was not determined by the returned image, grouped by the way they were priced; without
+ * refunded ones.
  */
 export function* readRated(query: RatedQuery): QueryProgram<readonly RatedImages[]> {
   const { since, until, where } = query

@@ -3,7 +3,7 @@ import type { QueryProgram } from '../query.ts'
 import { labelKindOf, readLabelled } from './labelled.ts'
 import { readPass, readPlain, readTail } from './plain.ts'
 
-/** The sums of the ledger: stored sums and the entries after them, read in one snapshot. */
+/** Reads the sums of the ledger: the stored sums and the entries after them, in one snapshot. */
 export function* readCosts(query: CostQuery): QueryProgram<Costs> {
   const pass = yield* readPass()
   const tail = yield* readTail(pass)

@@ -6,7 +6,7 @@ import { whole } from '../rows.ts'
 import { rollUpTo, lockSums } from './roll-up.ts'
 import { numbersOf, type Pass } from './spans.ts'
 
-/** Rows, or places, that one commit deletes. */
+/** The maximum number of rows, or of places, that one commit deletes. */
 const rowsTogether = 4_096
 const placesTogether = 16
 
@@ -25,9 +25,9 @@ const ofLabelPlaces = `DELETE FROM cost_label_sum WHERE span >= ? AND span < ? A
     WHERE EXISTS (SELECT 1 FROM cost_label_sum s WHERE s.place = p.id AND s.span >= ? AND s.span < ?) LIMIT 64) RETURNING place`
 
 /**
- * The next step of a rebuild: adds up everything again in a new pass, which replaces the current one when it has caught
- * up. Until then queries read the current pass, and a gateway continues to add to it. An interrupted rebuild continues.
- * `from`: the state that the previous step returned, or null.
+ * Runs the next step of a rebuild: adds up everything again in a new pass, which replaces the current one when it has
+ * caught up. Until then queries read the current pass, and a gateway continues to add to it. An interrupted rebuild
+ * continues. `from`: the state that the previous step returned, or null.
  */
 export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildState> {
   const pass = yield* lockSums()
@@ -56,8 +56,8 @@ export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildSt
 }
 
 /**
- * The next step of a rebuild that a migration requested, or that was interrupted. `from`: the state that the previous
- * step returned, or null.
+ * Runs the next step of a rebuild that a migration requested, or that was interrupted. `from`: the state that the
+ * previous step returned, or null.
  * @returns a finished state if there is no rebuild
  */
 export function* finishRebuild(from: RebuildState | null): QueryProgram<RebuildState> {
@@ -65,7 +65,7 @@ export function* finishRebuild(from: RebuildState | null): QueryProgram<RebuildS
   return (yield* isRebuilding()) ? yield* rebuildCosts(before) : { ...before, isDone: true }
 }
 
-/** Whether a rebuild runs: until it ends the sums in use may be of a version that stored fewer counts. */
+/** Whether a rebuild runs. Until it ends, the current sums may be of a version that stored fewer counts. */
 export function* isRebuilding(): QueryProgram<boolean> {
   const [row] = yield ask(`SELECT value FROM meta WHERE name = 'cost_rebuild'`)
   return whole(row ?? {}, 'value') !== steps.none
@@ -75,7 +75,7 @@ function* enter(step: number): QueryProgram<void> {
   yield ask(`UPDATE meta SET value = ? WHERE name = 'cost_rebuild'`, step)
 }
 
-/** How many positions of the chains a pass has added up, and their total. */
+/** The number of chain positions that a pass has added up, and their total. */
 function* measure(pass: Pass): QueryProgram<readonly [added: number, all: number]> {
   const [row] = yield ask(
     `SELECT coalesce((SELECT sum(position) FROM cost_progress WHERE pass = ?), 0) AS added,

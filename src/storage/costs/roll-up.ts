@@ -5,7 +5,7 @@ import type { Pass } from './spans.ts'
 import { CostSums } from './sums.ts'
 import { writeSums } from './write-sums.ts'
 
-/** One transaction at a time: others wait for this row. */
+/** Allows one transaction at a time: others wait for this row. */
 const wait = `SELECT value FROM meta WHERE name = 'costed' ${lockRows}`
 const moveOn = `INSERT INTO cost_progress (pass, chain, position, keyed) VALUES (?, ?, ?, 1)
   ON CONFLICT (pass, chain) DO UPDATE SET position = excluded.position`

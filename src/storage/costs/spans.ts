@@ -1,27 +1,27 @@
 /**
- * Lengths of spans, in quarters of an hour: a quarter, 4 hours, a day of UTC, 4 days, 16 days. Any range of days is a
- * few dozen of them, in any time zone.
+ * Lengths of spans, in quarters of an hour: a quarter, 4 hours, a UTC day, 4 days, 16 days. A few dozen spans cover
+ * any range of days in any time zone.
  */
 const lengths = [1, 16, 96, 384, 1_536] as const
-/** A span's number contains the index of its length: there is room for a few more lengths. */
+/** The factor for the index of the length in a span's number: there is room for a few more lengths. */
 const lengthsMost = 8
-/** Each pass over the ledger has its own numbers: queries read one while another is built. */
+/** The distance between the numbers of two passes over the ledger: queries read one pass while another is built. */
 const passStep = 2 ** 40
 
-/** Two passes take turns. */
+/** The passes alternate. */
 export type Pass = 0 | 1
 
-/** A span by its number: `pass · 2^40 + 8 · (quarter ÷ length) + index of the length`, as in columns named `span`. */
+/** The number of a span: `pass · 2^40 + 8 · (quarter ÷ length) + index of the length`, as in columns named `span`. */
 function spanOf(quarter: number, place: number, pass: Pass): number {
   return pass * passStep + Math.floor(quarter / (lengths[place] as number)) * lengthsMost + place
 }
 
-/** All spans that contain a quarter: one of each length. */
+/** The numbers of all spans that contain a quarter: one of each length. */
 export function spansAround(quarter: number, pass: Pass): readonly number[] {
   return lengths.map((_, place) => spanOf(quarter, place, pass))
 }
 
-/** The fewest spans that cover the quarters from `from` on and before `to`. */
+/** The fewest spans that cover the quarters from `from` (inclusive) to `to` (exclusive). */
 export function spansOver(from: number, to: number, pass: Pass): readonly number[] {
   const spans: number[] = []
   for (let at = from; at < to; ) {
@@ -32,7 +32,7 @@ export function spansOver(from: number, to: number, pass: Pass): readonly number
   return spans
 }
 
-/** Numbers of a pass: from the first on, and before the last. */
+/** The span numbers of a pass: `from` (inclusive) to `to` (exclusive). */
 export function numbersOf(pass: Pass): readonly [from: number, to: number] {
   return [pass * passStep, (pass + 1) * passStep]
 }
@@ -48,7 +48,7 @@ export function dayOfSpan(span: number, pass: Pass): number {
   return Math.floor((span - pass * passStep) / lengthsMost)
 }
 
-/** The quarter of a one-quarter span. Of all spans of a time these have the largest numbers. */
+/** The quarter of a one-quarter span. Its span has the largest number of all spans at that time. */
 export function quarterOfSpan(span: number, pass: Pass): number {
   return Math.floor((span - pass * passStep) / lengthsMost)
 }

@@ -16,7 +16,7 @@ export function matchesQuery(
 
 const counted = countNames.map(name => `sum(${name}) AS ${name}`).join(', ')
 
-/** With one bar, the span does not matter. */
+/** Combines all spans, for a query with one bar. */
 export function inOneBar(sql: string): string {
   return `SELECT 0 AS span, what, currency, ${counted} FROM (${sql}) spans GROUP BY what, currency`
 }
@@ -28,16 +28,16 @@ export function narrowedBy(where: PlainCostQuery['where']): readonly CostPart[] 
   return costParts.filter(part => where[part] !== undefined)
 }
 
-/** Whether sums by one part alone answer the query. */
+/** Whether sums by a single part answer the query. */
 export function isOfOnePart({ by, where }: Narrowed): boolean {
   const parts = narrowedBy(where)
   return parts.length === 0 || (parts.length === 1 && (parts[0] === by || by === null))
 }
 
 /**
- * Rows of spans (`(…)`) that answer a query. Its parameters precede the spans. By one part alone there are few sums,
- * one for each name; otherwise it reads the places of the smallest detail that answers the query. `named`: only some
- * names, at most as many as one statement takes.
+ * The statement for rows of spans (`(…)`) that answer a query. Its parameters precede the spans. By a single part
+ * there are few sums, one for each name; otherwise it reads the places of the smallest detail that answers the query.
+ * `named`: only some names, at most as many as one statement takes.
  */
 export function statementOf(query: Narrowed, named?: readonly string[]): Statement {
   const { by, where } = query
@@ -75,7 +75,7 @@ export function detailOf({ by, where }: Narrowed): Detail {
 }
 
 /**
- * The same for some names. Their index has every column: it finds the names, and the other conditions are an
+ * The same for some names. The index has every column. It finds the names, and the other conditions are one
  * expression, so that the planner does not read all places for them.
  */
 function placesOfNames(where: PlainCostQuery['where'], by: CostPart): Statement {

@@ -1,7 +1,7 @@
 import type { CostPart } from '../../domain/costs.ts'
 import type { Row, Value } from '../query.ts'
 
-/** The keys of sums; `quarter` is the time of settlement. */
+/** The key of a sum. `quarter` is the time of settlement. */
 export type Place = {
   readonly quarter: number
   readonly key_id: string
@@ -59,7 +59,7 @@ export const noCounts: Counts = {
 }
 export type Sum = { readonly place: Place; readonly counts: { -readonly [N in keyof Counts]: number } }
 
-/** How an image was priced: the columns of `cost_kind`, as `charge` and `line` have them. */
+/** The facts that priced an image: the columns of `cost_kind`, from `charge` and `line`. */
 export const kindColumns = [
   'model',
   'size',
@@ -116,13 +116,13 @@ export function addCounts(to: { -readonly [N in keyof Counts]: number }, counts:
 }
 
 /**
- * The parts by which sums exist, '' for the total: a charge has one value of each part, and one for each of its tiers.
+ * The counts for sums by a part, '' for the total. A charge has one value of each part, but one for each of its tiers.
  */
 export function countsIn(part: CostPart | '', counts: Counts): Counts {
   return part === 'tier' ? counts : { ...counts, charges: counts.firsts }
 }
 
-/** From a row with all its columns. */
+/** Reads a kind from a row with all its columns. */
 export function toKind(row: Row): Kind {
   // PostgreSQL returns 64-bit columns as text.
   const number = (column: string): number | null => (row[column] === null ? null : Number(row[column]))

@@ -21,14 +21,14 @@ import {
   type Place,
 } from './sums.ts'
 
-/** The details of places: without users and keys, with users, or with both. */
+/** The details of places: without users and keys, with users, or with users and keys. */
 export const details = ['all', 'user', 'key'] as const
 export type Detail = (typeof details)[number]
 
 const placeColumns = ['id', 'detail', ...factColumns]
 const kindRow = ['id', 'hash', ...kindColumns]
 
-/** Adds sums to those of a pass: each to every span that contains it. The caller must have locked the sums. */
+/** Adds sums to those of a pass: each sum to every span that contains it. The caller must have locked the sums. */
 export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   const places = new Places()
   for (const { place } of sums.all()) {
@@ -59,7 +59,7 @@ export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   yield* writeLabelSums(sums, pass)
 }
 
-/** The same by end users and tags, for charges that have any. */
+/** The same by end users and tags, for charges with labels. */
 function* writeLabelSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   const [parts, models] = [new Rows('cost_label_part'), new Rows('cost_label_model')]
   const [all, places] = [new Rows('cost_label_sum'), new LabelPlaces()]
@@ -78,12 +78,12 @@ function* writeLabelSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   yield* all.write(['place', 'span'], countNames)
 }
 
-/** The place of a key's total: it does not distinguish tiers either. */
+/** The place of a key's total, which does not distinguish tiers either. */
 export function beforeTiers(place: Place): Place {
   return { ...place, tier: '' }
 }
 
-/** Rows by their key, each once: a statement of PostgreSQL cannot change a row twice. */
+/** Rows by their key. Each is in a statement once, because a statement of PostgreSQL cannot change a row twice. */
 class Rows {
   readonly #table: string
   readonly #rows = new Map<
@@ -114,7 +114,7 @@ class Rows {
 }
 
 const rowsTogether = 32
-/** By table and number of rows. */
+/** Cached statements by table and number of rows. */
 const statements = new Map<string, string>()
 
 function addTo(table: string, keyNames: readonly string[], names: readonly string[], many: number): string {
@@ -133,7 +133,7 @@ function addTo(table: string, keyNames: readonly string[], names: readonly strin
 
 type Facts = Omit<Place, 'quarter' | 'attribution'>
 
-/** Places by their ids, each in all details; writes unknown ones. */
+/** The ids of places in all details; writes unknown places. */
 class Places {
   readonly #noted: { readonly [D in Detail]: Map<string, { readonly facts: Facts; id: number }> } = {
     all: new Map(),
@@ -177,7 +177,7 @@ class Places {
   }
 }
 
-/** Places of labels by their ids; writes unknown ones. */
+/** The ids of label places; writes unknown places. */
 class LabelPlaces {
   readonly #noted = new Map<string, { readonly row: Row; id: number }>()
 
@@ -222,7 +222,9 @@ function nameOfLabelled(row: Row): string {
   return JSON.stringify(labelColumns.map(column => row[column]))
 }
 
-/** Columns that a detail does not have are empty: with this condition the index of all columns finds it. */
+/**
+ * Conditions on the columns that a detail does not have, which are empty: with these the index of all columns applies.
+ */
 const upsertWhere: { readonly [D in Detail]: string } = {
   all: ` AND key_id = '' AND user_name = ''`,
   user: ` AND key_id = ''`,
@@ -247,7 +249,7 @@ function nameOfFacts(facts: Facts): string {
   return JSON.stringify(factColumns.map(column => facts[column]))
 }
 
-/** The ids of all kinds of some sums, by their names; writes unknown ones. */
+/** The ids of the kinds in some sums, by kind name; writes unknown kinds. */
 function* findKinds(sums: CostSums): QueryProgram<ReadonlyMap<string, number>> {
   const noted = new Map(Iterator.from(sums.kinds()).map(({ kind }) => [nameOfKind(kind), kind]))
   const byHash = new Map(noted.keys().map(name => [hash('sha256', name), name]))

@@ -12,9 +12,7 @@ import { text, whole } from '../rows.ts'
 import { begunAt } from '../charge-batches/reach.ts'
 import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
 
-/**
- * The kinds of requests of one page, and the amount charged for each. `isSettled`: each of them has a settled charge.
- */
+/** One kind of requests of a page, and their charges. `isSettled`: each of them has a settled charge. */
 type Group = readonly [
   model: string | null,
   operation: string,
@@ -32,17 +30,17 @@ type Group = readonly [
 export type BatchCharges = LogBatchHead & {
   /** Null for a damaged page. */
   readonly body: string | null
-  /** How far the ledger had been searched for changes. */
+  /** The positions of the ledger up to which changes had been searched. */
   readonly through: string
 }
 
 const prefix = 'req_'
 /**
- * Pages younger than this are not summed, because their charges still change: an image takes time, and a charge in
- * doubt may settle later.
+ * The minimum age of a page in milliseconds: charges of younger pages still change, because an image takes time, and a
+ * charge in doubt may settle later.
  */
 const ripeMs = 600_000
-/** Positions of a chain that are searched in one commit. */
+/** The number of chain positions that are searched in one commit. */
 const placesTogether = 2_048
 
 const known = 'SELECT page, first_ms, last_ms, count FROM log_page_charge WHERE last_ms >= ? AND first_ms <= ?'
@@ -52,7 +50,7 @@ const nextPage = `SELECT number, first_ms, last_ms, count FROM log_page WHERE la
 const newest = 'SELECT max(last_ms) AS last_ms FROM log_page_charge'
 const openChains = `SELECT c.id, c.position AS last, coalesce(s.position, 0) AS upto
   FROM chain c LEFT JOIN log_page_chain s ON s.chain = c.id WHERE c.position > coalesce(s.position, 0) ORDER BY c.id`
-/** One transaction at a time: others wait for this row. */
+/** Allows one transaction at a time: others wait for this row. */
 const wait = `SELECT value FROM meta WHERE name = 'page_charge' ${lockRows}`
 const moveOn = `INSERT INTO log_page_chain (chain, position) VALUES (?, ?)
   ON CONFLICT (chain) DO UPDATE SET position = excluded.position`
@@ -96,7 +94,7 @@ export function isKeptSeparately(match: LogMatch): boolean {
   )
 }
 
-/** Pages between two moments whose stored sums are unchanged, by their numbers. */
+/** Numbers of pages between two times whose stored sums are still valid. */
 export function* findKept(
   firstMs: number,
   lastMs: number,
@@ -125,8 +123,8 @@ export function* addKept(totals: Totals, pages: readonly number[], match: LogMat
 }
 
 /**
- * The charges of the newest ripe log batch without stored sums, among those that end before a moment. Null if there is
- * none. Must run on one snapshot.
+ * The sums of charges of the newest old enough log page without stored sums, among those that end before a time. Null
+ * if there is none. Must run on one snapshot.
  */
 export function* sumNextBatch({ at, before }: { at: number; before: number }): QueryProgram<BatchCharges | null> {
   const [row] = yield ask(nextPage, Math.min(before, at - ripeMs))
@@ -213,7 +211,7 @@ function* readNewest(): QueryProgram<number | null> {
 }
 
 /**
- * The quarters of an hour with requests whose charges changed since the last check: up to a moment, after which no
+ * The quarters of an hour with requests whose charges changed since the last check, up to a time after which no
  * quarter matters.
  */
 function* findChanged(lastMs: number): QueryProgram<ReadonlySet<number>> {
@@ -223,7 +221,7 @@ function* findChanged(lastMs: number): QueryProgram<ReadonlySet<number>> {
   return quarters
 }
 
-/** Adds NaN for a charge whose id has no time. */
+/** Adds the quarters of changed charges; NaN for a charge whose id has no time. */
 function* addQuarters(
   quarters: Set<number>,
   chain: string,
@@ -256,7 +254,7 @@ function toHead(row: Row): LogBatchHead {
   }
 }
 
-/** The charges of some requests, with their charges of use. */
+/** The charges of some requests, including charges of use besides images. */
 function chargesOf(ids: readonly string[], charges: ReadonlyMap<string, Counted>): ReadonlyMap<string, Counted> {
   const own = ids.flatMap(id => [id, useChargeId(id)])
   return new Map(own.flatMap(id => (charges.has(id) ? [[id, charges.get(id) as Counted]] : [])))

@@ -13,7 +13,7 @@ import { type Place, placeOfRow, samePlace, type Uses } from './uses.ts'
 
 const usePart = useChargeId('')
 
-/** Adds charges in segments: whole days from the sums, and the rest one by one. */
+/** Adds charges in segments: whole days from the sums, the rest one by one. */
 export function* addBooked(uses: Uses, match: UsageMatch): QueryProgram<void> {
   const { since, until, user, keyId } = match
   const days = wholeSteps(since, until, dayMs)
@@ -48,16 +48,16 @@ export function* addBooked(uses: Uses, match: UsageMatch): QueryProgram<void> {
   yield* addGivenBack(uses, match)
 }
 
-/** Adds the use of charges, with the tokens that the log has of their requests. */
+/** The usage of charges, with the tokens of their requests from the log. */
 export function* countUses(
   some: readonly Booked[],
   tokens: ReadonlyMap<string, Tokens>,
 ): QueryProgram<readonly (readonly [Booked, Partial<UsageCounts>])[]> {
   const placed = yield* findPlaces(some)
   return some.map(one => {
-    // If the images of a request are charged too, its tokens have their own charge.
-    const isBeside = one.id.endsWith(usePart) && samePlace(placed.get(one.id.slice(0, -usePart.length)), placeOf(one))
-    return [one, { requests: isBeside ? 0 : 1, amount: one.amount, ...tokens.get(one.id) }]
+    // If the images of a request are charged too, its tokens have a separate charge.
+    const isOfImages = one.id.endsWith(usePart) && samePlace(placed.get(one.id.slice(0, -usePart.length)), placeOf(one))
+    return [one, { requests: isOfImages ? 0 : 1, amount: one.amount, ...tokens.get(one.id) }]
   })
 }
 
@@ -70,7 +70,7 @@ export function placeOf({ payer, terms, at }: Booked): Place {
   return { day, user: payer.user_name, keyId: payer.key_id, model: terms.model, currency: terms.currency }
 }
 
-/** The keys of image charges whose requests have charges of use here. */
+/** The places of image charges whose requests also have one of these charges of use. */
 function* findPlaces(booked: readonly Booked[]): QueryProgram<ReadonlyMap<string, Place>> {
   const ids = booked.flatMap(({ id }) => (id.endsWith(usePart) ? [id.slice(0, -usePart.length)] : []))
   const rows = yield* askIn(
@@ -80,7 +80,7 @@ function* findPlaces(booked: readonly Booked[]): QueryProgram<ReadonlyMap<string
   return new Map(rows.map(row => [text(row, 'id'), placeOfRow(row)]))
 }
 
-/** Refunds are few and irregular: no sum includes them. */
+/** Adds refunds, which no sum includes, because they are few and irregular. */
 function* addGivenBack(uses: Uses, match: UsageMatch): QueryProgram<void> {
   const rows = yield ask(
     'SELECT charge_id, amount FROM reversal WHERE charge_id >= ? AND charge_id < ?',

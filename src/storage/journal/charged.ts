@@ -15,7 +15,7 @@ import { findCounting, findGivenBack } from './counted.ts'
 /** Conditions on an image of a charge: SQL on `line` and, for a filter by size, on the requested size. */
 type Images = { readonly from: string; readonly where: string; readonly params: readonly Value[] }
 
-/** The requested size in measured form, if the client named it in pixels. */
+/** The requested size in the form of measured sizes, if the client requested pixels. */
 const requestedSize = "replace(lower(trim(asked.size)), '×', 'x')"
 const isOtherSize = `line.width IS NOT NULL AND ${requestedSize} LIKE '%_x_%'
   AND substr(${requestedSize}, 1, 1) BETWEEN '0' AND '9' AND ${requestedSize} <> line.width || 'x' || line.height`
@@ -31,7 +31,7 @@ function imagesOf({ tier, source, otherSize, size }: LogMatch): Images | undefin
     params.push(tier)
   }
   if (source !== undefined) {
-    // A source reported by the answer is stored as `output`, with a mark.
+    // A source reported by the response is stored as `output`, with a mark.
     conditions.push('line.source = ?', `${source === 'told' ? '' : 'NOT '}${isReported}`)
     params.push(source === 'told' ? 'output' : source)
   }
@@ -49,7 +49,7 @@ export function asksForCharge({ tier, source, otherSize, size, unit, refunded, c
   return otherSize === true || [tier, source, size, unit, refunded, charge].some(part => part !== undefined)
 }
 
-/** Of some rows, in the order of their ids in either direction, those whose charges match. */
+/** Keeps the rows whose charges match. Rows are in the order of their ids, in either direction. */
 export function* keepCharged(rows: readonly LogRow[], match: LogMatch): QueryProgram<readonly LogRow[]> {
   let kept = rows
   const images = imagesOf(match)
@@ -85,7 +85,7 @@ function keep(rows: readonly LogRow[], found: readonly { readonly [column: strin
   return rows.filter(({ id }) => ids.has(id))
 }
 
-/** The charges with some ids that are in segments. */
+/** The charges with these ids that are in segments. */
 export function* findBatched(ids: readonly string[], match: LogMatch): QueryProgram<ReadonlyMap<string, Booked>> {
   // Sparse ids are looked up one by one.
   if (ids.length < 16 || wordOf(match) !== undefined) return yield* findBooked(ids)
@@ -101,7 +101,7 @@ export function* findBatched(ids: readonly string[], match: LogMatch): QueryProg
 }
 
 /**
- * The next ids of matching charges, by an index that has few others; undefined if there is none, or if the log has a
+ * Reads the next ids of matching charges from a selective index; undefined if there is none, or if the log has a
  * better one.
  */
 export function idsOfFew(
@@ -115,7 +115,7 @@ export function idsOfFew(
   const { size: _, ...unsized } = match
   const images = imagesOf({ ...unsized, otherSize: false })
   const [table, column] = isOfImages ? ['line', 'line.charge_id'] : ['charge', 'charge.id']
-  // This text must equal the one in the indexes.
+  // The condition must have the same text as in the indexes.
   const state = isOfState ? `charge.state = ? AND charge.state <> 'settled'` : 'charge.size IS NOT NULL'
   const where = isOfImages ? images?.where : state
   const params = isOfImages ? (images?.params ?? []) : isOfState ? [charge] : []

@@ -5,10 +5,10 @@ import { text } from '../rows.ts'
 import { reachOf } from '../charge-batches/reach.ts'
 import { endsOf, findInChargeBatches } from './total-sums.ts'
 
-/** The charge of a request's use, next to the charge of its images. */
+/** The id suffix of a charge for usage, in addition to the charge of a request's images. */
 const usePart = useChargeId('')
 const inRows = 'SELECT DISTINCT charge_id AS id FROM line WHERE quantity IS NOT NULL AND tier = ? AND charge_id IN (…)'
-/** For a rare unit the database finds in the texts that there is none, and reads no segment. */
+/** For a rare unit the database searches the texts, so that segments need not be parsed. */
 const inTexts = `SELECT 1 AS found FROM segment
   WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, ?) > 0 LIMIT 1`
 const givenBack = [
@@ -16,7 +16,7 @@ const givenBack = [
   `SELECT charge_id AS id FROM reversal WHERE kind = 'refund' AND amount > 0 AND charge_id IN (…)`,
 ]
 
-/** Of some requests those whose charges count a unit, by their ids. */
+/** The ids of those requests whose charges count a unit. */
 export function* findCounting(ids: readonly string[], unit: string): QueryProgram<ReadonlySet<string>> {
   const useIds = ids.map(useChargeId)
   const found = requestsOf(yield* askIn(inRows, [...ids, ...useIds], [unit]))
@@ -30,7 +30,7 @@ export function* findCounting(ids: readonly string[], unit: string): QueryProgra
   return found
 }
 
-/** Of some requests those with refunds, by their ids. */
+/** The ids of those requests that have refunds. */
 export function* findGivenBack(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
   const all = [...ids, ...ids.map(useChargeId)]
   const rows: Row[] = []

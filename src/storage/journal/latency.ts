@@ -8,8 +8,8 @@ import type { QueryProgram } from '../query.ts'
 import type { Span } from './summary.ts'
 
 /**
- * The latency of requests, by kind, model and operation. For all users most requests were counted when their pages were
- * compacted; pages at an end of the range, uncompacted rows and pages of earlier versions are read row by row.
+ * The latency of requests by kind, model and operation. For all users, most requests were counted when their pages
+ * were compacted; pages at an end of the range, uncompacted rows and pages of earlier versions are read row by row.
  */
 export function* sumLatency(span: Span): QueryProgram<readonly LatencyRow[]> {
   const { since, until, user } = span

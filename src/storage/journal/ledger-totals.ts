@@ -11,32 +11,32 @@ import { ageMaxMs, aheadMs, begunAt } from '../charge-batches/reach.ts'
 import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 import { addCharges, type Counted, countedOf, type Totals } from './total-sums.ts'
 
-/** Parts that a request shares with its charge, whichever upstream answered it. */
+/** Attributes that a request shares with its charge, whichever upstream answered it. */
 export const sharedParts = ['user', 'group', 'key', 'model', 'operation'] as const
 export type Shared = { readonly [P in (typeof sharedParts)[number]]?: string }
 
-/** Requests by start time: from a moment on, and before another if it is given. */
+/** A range of start times: from `since` (inclusive) to `until` (exclusive; undefined for no end). */
 export type Begun = { readonly since: number; readonly until: number | undefined }
 
 const prefix = 'req_'
 /**
- * The longest time from the beginning of a request to the end of its charge in rows, except late settlements: no
- * response takes longer. A charge in a segment ends sooner (`ageMaxMs`).
+ * The maximum time from the start of a request to the end of its charge in rows, except late settlements: no response
+ * takes longer. A charge in a segment ends sooner (`ageMaxMs`).
  */
 const longestMs = 86_400_000
 /**
- * Settled long after it was held: an administrator settled it, or a gateway had stopped meanwhile. Must equal the text
- * in their index.
+ * Condition: settled long after the hold, by an administrator or after a stop of its gateway. Must equal the text in
+ * the index.
  */
 const isLate = `state = 'settled' AND ended_at - created_at > 3600000`
 const newestSpan = `SELECT max(span) AS span FROM cost_part_sum WHERE part = '' AND span >= ? AND span < ?`
 
-/** When the charges in the sums were settled, in whole quarters: from `from` on, and before `to`. */
+/** A range of settlement times in whole quarters: `from` (inclusive) to `to` (exclusive). */
 type Quarters = { readonly from: number; readonly to: number }
 
 /**
- * Adds the charges of requests, from the cost sums, which are by settlement in quarters of an hour. So at both ends the
- * charges that are on the other side than their request are corrected one by one.
+ * Adds the charges of requests from the cost sums, which are by quarter hour of settlement. Near both ends, a charge
+ * and its request may be on different sides of the end, so these charges are corrected one by one.
  */
 export function* addLedger(totals: Totals, begun: Begun, where: Shared, lastMs: number): QueryProgram<void> {
   const quarters = yield* quartersOf(begun, lastMs)
@@ -59,21 +59,24 @@ export function* addLedger(totals: Totals, begun: Begun, where: Shared, lastMs: 
   yield* addCharges(totals, charges)
 }
 
-/** The whole quarters of a range; without an end, all from its beginning on. */
+/** The whole quarters of a range; without an end, all quarters from its start. */
 function* quartersOf({ since, until }: Begun, lastMs: number): QueryProgram<Quarters> {
   const from = Math.ceil(since / quarterMs) * quarterMs
   if (until !== undefined) return { from, to: Math.max(Math.floor(until / quarterMs) * quarterMs, from) }
   const pass = yield* readPass()
   const [row] = yield ask(newestSpan, ...numbersOf(pass))
   const last = row?.['span'] == null ? 0 : quarterOfSpan(whole(row, 'span'), pass)
-  // Charges that are not in the sums yet are from the last minutes, by a clock that may be ahead.
+  // Charges that are not in the sums yet are from the last minutes, possibly of a clock that is ahead.
   const to = Math.max((last + 1) * quarterMs, Math.ceil((lastMs + longestMs) / quarterMs) * quarterMs)
   return { from, to: Math.max(to, from) }
 }
 
 type Window = { readonly from: number; readonly to: number }
 
-/** Start times of requests whose charges may be on the other side of an end, by how much later they may settle. */
+/**
+ * Ranges of start times of requests whose charges may be on the other side of an end. `laterMs`: the maximum delay of
+ * settlement.
+ */
 function windowsOf({ since, until }: Begun, quarters: Quarters, laterMs: number): readonly Window[] {
   const { from, to } = quarters
   if (from >= to) return [{ from: since, to: until ?? Number.MAX_SAFE_INTEGER }]
@@ -134,7 +137,7 @@ function* findInChargeBatches(
 }
 
 function idsOf({ from, to }: Window): readonly [from: string, to: string] {
-  // Ids of the latest possible time have no later start.
+  // There is no id after the latest possible time, so the end is a text that sorts after all ids.
   return [firstIdAt(prefix, from), to === Number.MAX_SAFE_INTEGER ? '~' : firstIdAt(prefix, to)]
 }
 

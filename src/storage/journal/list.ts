@@ -6,13 +6,13 @@ import { asksForCharge, idsOfFew, keepCharged } from './charged.ts'
 
 /** The maximum size of a page, whatever the request. */
 const rowsMax = 1_000
-/** Charges that are looked up at once: few at first, because each may be in its own page. */
+/** The number of charges in one lookup: few at first, because each may be in another page. */
 const idsFirst = 16
 const idsMost = 256
 
 /** Lists rows newest first, by id: ids are ordered by time. The next page begins `before` the last id of this one. */
 export function* listLogs(filter: LogFilter): QueryProgram<readonly LogRow[]> {
-  // Of rows newer than a given one, the oldest come first: a slow client continues where it stopped.
+  // Rows newer than a given one are listed oldest first, so that a slow client continues where it stopped.
   const isOnward = filter.after !== undefined
   const most = Math.min(Math.max(filter.limit, 0), rowsMax)
   const next = createSource(filter)

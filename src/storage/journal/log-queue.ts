@@ -4,29 +4,32 @@ import type { LogBatchWrite } from '../log-batches/write.ts'
 
 const rowsMax = 50_000
 const idsMax = 50_000
-/** One batch costs its group a millisecond or two, which bounds how long charges wait for the log. */
+/**
+ * The maximum number of rows in a batch, which costs its commit a millisecond or two. This bounds the time for which
+ * charges wait for the log.
+ */
 const batchRows = 256
 
-/** Rows as one text: sending it to a thread costs a fraction of sending objects. */
+/** Rows as one text, because sending it to a thread costs a fraction of sending objects. */
 export type Batch = { readonly logs: LogBatchWrite | null; readonly delivered: readonly string[] }
 
 /**
- * Writes that no caller waits for: log rows and delivery notes, in order, bounded. If writing is too slow, the oldest
- * rows are dropped and counted; none of them is money.
+ * Writes that no caller waits for, in order and bounded: log rows and delivery notes. If writing is too slow, the
+ * oldest rows are dropped and counted; none of them is money.
  */
 export class LogQueue {
   #rows: LogRow[] = []
   #delivered: string[] = []
-  /** How many rows at the front may already have been written, at most; dropped rows count as such. */
+  /** The maximum number of rows at the front that may already have been written, including dropped ones. */
   #inDoubt = 0
   #taken: { readonly rows: LogRow[]; readonly delivered: string[] } | undefined
-  /** Rows appended, and rows done: written or dropped. */
+  /** The number of rows appended, and of rows done: written or dropped. */
   appended = 0
   through = 0
   dropped = 0
   readonly #together: number
 
-  /** `batchMax`: the most rows of one batch. */
+  /** `batchMax`: the maximum number of rows in a batch. */
   constructor(batchMax = batchRows) {
     this.#together = batchMax
   }
@@ -62,7 +65,7 @@ export class LogQueue {
     return { logs: rows.length > 0 ? { page: draftLogBatch(rows), again } : null, delivered }
   }
 
-  /** The last batch is durable, or never will be. */
+  /** Reports that the last batch is durable, or never will be. */
   done({ lost }: { readonly lost: boolean }): void {
     const taken = this.#taken
     if (!taken) return
@@ -71,7 +74,7 @@ export class LogQueue {
     if (lost) this.dropped += taken.rows.length
   }
 
-  /** The last batch was not written and may be tried again. */
+  /** Reports that the last batch was not written, so that it is tried again. */
   giveBack(): void {
     const taken = this.#taken
     if (!taken) return
@@ -82,7 +85,7 @@ export class LogQueue {
     if (this.#rows.length > rowsMax) this.#drop(this.#rows.splice(0, this.#rows.length - rowsMax).length)
   }
 
-  /** Another process may have written the waiting rows: it took this process for ended. */
+  /** Records that another process may have written the waiting rows, because it assumed that this process had ended. */
   doubt(): void {
     this.#inDoubt = this.#rows.length
   }

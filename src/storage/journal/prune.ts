@@ -23,13 +23,13 @@ export function* pruneLogs({ until, limit }: { readonly until: number; readonly 
   return gone
 }
 
-/** A page that begins later contains nothing that sorts before the end. */
+/** The latest start of pages with rows that sort before the end. */
 function placeOfEnd(end: string, until: number): number {
   const ms = begunAt(end)
   return Number.isNaN(ms) ? until : ms
 }
 
-/** @returns how many rows were deleted */
+/** @returns the number of deleted rows */
 function* prunePage({ number, count, lastMs }: LogBatchHead, end: string, until: number): QueryProgram<number> {
   // Another process may be pruning or compacting.
   const [row] = yield ask(`SELECT number, body FROM log_page WHERE number = ? ${lockRows}`, number)
@@ -43,7 +43,7 @@ function* prunePage({ number, count, lastMs }: LogBatchHead, end: string, until:
   return old
 }
 
-/** The id that the oldest rows sort before: pages overlap, so they are in several. */
+/** The id before which the oldest rows are deleted. They may be in several pages, because pages overlap. */
 function* endOfOldest(until: number, limit: number): QueryProgram<string> {
   const walk = new LogWalk({ until }, 'oldest', 'skip')
   for (let found = 0; found < limit; ) {

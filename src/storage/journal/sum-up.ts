@@ -9,17 +9,17 @@ import { countUses } from './booked.ts'
 import { dayMs, hourMs } from './summed.ts'
 import { findTokens } from './tokens.ts'
 
-/** Charges of one commit: it takes some milliseconds, and other writes wait. */
+/** The number of charges in one commit, which takes some milliseconds while other writes wait. */
 const chargesTogether = 1_000
 const segmentsTogether = 16
-/** After this time the log has the rows of charges, or never will. */
+/** The time in milliseconds after which log rows of charges have been written, or never will be. */
 const ripeMs = 300_000
-/** The range of the log that is searched for tokens, from the first charge of a commit on. */
+/** The range of the log that is searched for tokens, from the first charge of a commit. */
 const spanMs = 3_600_000
 
-/** One transaction at a time: others wait for this row. */
+/** Allows one transaction at a time: others wait for this row. */
 const wait = `SELECT value FROM meta WHERE name = 'summed' ${lockRows}`
-/** Chains whose first unsummed segment is older than these last minutes. */
+/** Chains whose first unsummed segment is old enough. */
 const ripeChains = `SELECT id, upto FROM
   (SELECT c.id, c.position AS last, coalesce(u.position, 0) AS upto FROM chain c LEFT JOIN usage_chain u ON u.chain = c.id) ends
   WHERE last > upto AND (SELECT s.last_id FROM segment s WHERE s.chain = ends.id AND s.position > ends.upto
@@ -37,8 +37,8 @@ const moveOn = `INSERT INTO usage_chain (chain, position) VALUES (?, ?)
   ON CONFLICT (chain) DO UPDATE SET position = excluded.position`
 
 /**
- * Adds up the next charges in segments, of one chain: by the day and the hour in which their requests began. The
- * position is written with the sums, so none counts twice, and none is left out whenever it was committed.
+ * Adds up the next charges in segments of one chain, by the day and the hour of their requests' starts. The position
+ * is written with the sums, so each charge counts exactly once, whatever the time of its commit.
  * @returns the number of charges; 0 if nothing is left
  */
 export function* sumUp(at: number): QueryProgram<number> {
@@ -57,7 +57,8 @@ export function* sumUp(at: number): QueryProgram<number> {
 }
 
 /**
- * Ids of segments that are too recent. A segment that is a day ahead was created with a clock that was corrected since.
+ * The range of ids of segments that are too recent. A segment that is a day ahead was created with a clock that has
+ * been corrected since.
  */
 type Unripe = { readonly from: string; readonly to: string }
 
@@ -65,7 +66,7 @@ function unripeAt(at: number): Unripe {
   return { from: firstIdAt('req_', at - ripeMs), to: firstIdAt('req_', at + dayMs) }
 }
 
-/** The next ripe charges of a chain, and the position up to which they are complete. */
+/** The next charges of a chain that are old enough, and the position up to which they are complete. */
 function* readOn(
   chain: string,
   from: number,

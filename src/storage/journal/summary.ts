@@ -19,8 +19,8 @@ export function* summarize(span: Span): QueryProgram<Summary> {
 }
 
 /**
- * For all users most rows were added up when their pages were compacted. Pages of versions that did not mark lookups
- * are read.
+ * Sums the log. For all users, most rows were added up when their pages were compacted. Pages of versions that did not
+ * mark lookups are read.
  */
 function* sumLogs(span: Span): QueryProgram<Omit<Summary, 'spent' | 'images'>> {
   const { since, until, user } = span

@@ -6,18 +6,18 @@ import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 export const dayMs = 86_400_000
 export const hourMs = 3_600_000
 
-/** Steps of time by their numbers since the epoch: from `from` on, and before `to`. */
+/** Time steps, by their numbers since the epoch: `from` (inclusive) to `to` (exclusive). */
 export type Steps = { readonly from: number; readonly to: number; readonly stepMs: number }
-/** Charges in segments between two moments: all of them, or those that have not been added up. */
+/** A selection of charges in segments between two times: all of them, or those that have not been added up. */
 export type Part = { readonly since: number; readonly until: number; readonly which: 'all' | 'not summed' }
 
-/** The steps that lie wholly between two moments. */
+/** The time steps that are wholly between two times. */
 export function wholeSteps(since: number, until: number, stepMs: number): Steps {
   const from = Math.ceil(since / stepMs)
   return { from, to: Math.max(Math.floor(until / stepMs), from), stepMs }
 }
 
-/** The parts between two moments that whole steps do not cover. */
+/** The parts between two times that whole steps do not cover. */
 export function partsBeside({ from, to, stepMs }: Steps, since: number, until: number): readonly Part[] {
   const [begin, end] = [from * stepMs, to * stepMs]
   if (begin >= end) return [{ since, until, which: 'all' }]
@@ -29,7 +29,7 @@ export function partsBeside({ from, to, stepMs }: Steps, since: number, until: n
   return parts.filter(part => part.since < part.until)
 }
 
-/** Reads the charges of a part, some at a time, in the order of their ids. */
+/** Reads the charges of a part in batches, in the order of their ids. */
 export function* eachBooking(
   { since, until, which }: Part,
   take: (some: readonly Booked[]) => QueryProgram<void> | undefined,

@@ -5,7 +5,7 @@ import type { QueryProgram } from '../query.ts'
 
 export type Tokens = Pick<UsageRow, 'inputTokens' | 'outputTokens'>
 
-/** Tokens of requests from the log, for readers of charges in the order of their ids. */
+/** Reads tokens of requests from the log, for readers of charges in the order of their ids. */
 export class TokenWalk {
   readonly #walk: LogWalk
   #isOver = false
@@ -15,7 +15,7 @@ export class TokenWalk {
     this.#walk = new LogWalk(match, 'oldest')
   }
 
-  /** Tokens by request id, for the ids after the last call's up to this one. */
+  /** Tokens by request id, for ids after that of the last call, up to this one. */
   *upTo(id: string): QueryProgram<ReadonlyMap<string, Tokens>> {
     while (!this.#isOver && (this.#waiting.at(-1)?.id ?? '') <= id) {
       const some = yield* this.#walk.next()
@@ -29,7 +29,7 @@ export class TokenWalk {
   }
 }
 
-/** Tokens of some requests, by their ids: for sparse ones. */
+/** Tokens of some requests by id, for sparse ids. */
 export function* findTokens(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Tokens>> {
   const rows = yield* findRows(ids, {}, 'skip')
   return new Map([...rows].map(([id, row]) => [id, tokensOf(row)]))

@@ -21,7 +21,9 @@ const withUse = `SELECT chain, position, body FROM segment
   WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, '.u"') > 0`
 const segmentsBetween = 'SELECT count(*) AS count FROM segment WHERE last_id >= ? AND last_id < ?'
 
-/** A lookup of one charge reads about this many batches: all of two minutes, each with a part of a second. */
+/**
+ * The number of segments whose reading costs about as much as one lookup, which searches all segments of two minutes.
+ */
 const segmentsOfOne = 4
 
 /** A settled charge. */
@@ -30,9 +32,9 @@ export type Counted = {
   readonly amount: number
   /** 1 if the charge counts, -1 if it was counted and no longer counts. */
   readonly weight: 1 | -1
-  /** Whether it is in a segment, rather than in its own rows. */
+  /** Whether it is in a segment, instead of separate rows. */
   readonly isBooked: boolean
-  /** A charge that an administrator settled at 0 has no item, and is in no cost sum. */
+  /** Whether it has no item, after an administrator settled it at 0. Such a charge is in no cost sum. */
   readonly isEmpty: boolean
 }
 
@@ -103,18 +105,18 @@ export function endsOf(ids: readonly string[]): readonly [first: string | undefi
 }
 
 /**
- * The settled charges of some requests, including charges of use besides images. `isDense`: there are hardly any other
+ * The settled charges of some requests, including charges of use besides images. `isDense`: there are few other
  * requests between them.
  */
 export function* findSettled(ids: readonly string[], isDense = false): QueryProgram<ReadonlyMap<string, Counted>> {
   const found = new Map<string, Counted>()
   const left = new Set(ids)
-  const beside: string[] = []
+  const useIds: string[] = []
   const take = (rows: Rows): void => {
     for (const row of rows) {
       const id = text(row, 'id')
       if (!left.delete(id)) continue
-      beside.push(useChargeId(id))
+      useIds.push(useChargeId(id))
       if (row['state'] === 'settled') found.set(id, countedOf(row, 1))
     }
   }
@@ -122,11 +124,11 @@ export function* findSettled(ids: readonly string[], isDense = false): QueryProg
   if (isDense && first !== undefined && last !== undefined) {
     const rows = yield ask(between, first, useChargeId(last))
     take(rows)
-    for (const id of beside.splice(0)) left.add(id)
+    for (const id of useIds.splice(0)) left.add(id)
     take(rows)
   } else {
     take(yield* askIn(inRows, ids))
-    const ofUse = beside.splice(0)
+    const ofUse = useIds.splice(0)
     for (const id of ofUse) left.add(id)
     take(yield* askIn(inRows, ofUse))
   }
@@ -135,7 +137,7 @@ export function* findSettled(ids: readonly string[], isDense = false): QueryProg
   return found
 }
 
-/** From a row of `charge`. */
+/** Reads a row of `charge`. */
 export function countedOf(row: Row, weight: 1 | -1): Counted {
   return {
     currency: text(row, 'currency'),

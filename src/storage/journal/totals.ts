@@ -17,17 +17,20 @@ import { listLogs } from './list.ts'
 import { addKept, findKept, isKeptSeparately } from './batch-charges.ts'
 import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
 
-/** A filter, limited to rows older than a given one: the rest of its requests. */
+/** A filter, optionally limited to rows older than a given one, for the remaining requests. */
 export type TotalsMatch = LogMatch & Pick<LogFilter, 'before'>
 
 const prefix = 'req_'
 const usePart = useChargeId('')
-/** Rows of the log that one call reads at most: that takes some tenths of a second. The first call is faster. */
+/**
+ * The maximum number of log rows that one call reads, in some tenths of a second. The first call reads fewer, to be
+ * faster.
+ */
 const rowsMost = 32_768
 const rowsFirst = 8_192
-/** Requests are dense if at least one of this many rows read matches. */
+/** Requests are dense if at least one of this number of rows matches. */
 const denseMost = 4
-/** Rows that are found by their charges, and read one by one. */
+/** The maximum number of rows that are found by their charges and read one by one. */
 const fewMost = 4_096
 const fewFirst = 1_024
 const fewTogether = 1_000
@@ -48,7 +51,7 @@ export function* sumMatching(
     : yield* sumPages(match, most)
 }
 
-/** Used if charges select the requests: those are few, in any range. */
+/** Totals for a filter by charges that match few requests in any range. */
 function* sumFew(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
   const totals = new Totals()
   let { before } = match
@@ -99,12 +102,15 @@ function* sumPages(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
   return { ...totals.all(), since: from ?? null, next: from === undefined ? null : firstIdAt(prefix, from) }
 }
 
-/** Rows of erased users have the pseudonym, sums have the earlier name: the totals use neither sum for them. */
+/**
+ * Whether the filter names an erased user. Rows have the pseudonym and sums have the earlier name, so stored sums
+ * cannot be used.
+ */
 function* isOfErased({ user }: TotalsMatch): QueryProgram<boolean> {
   return user !== undefined && (yield* isErased(user))
 }
 
-/** The filter for charges, if the filter has no other part and its end is a moment; otherwise undefined. */
+/** The filter for charges, if the filter has no other part and its end is a time; otherwise undefined. */
 function sharedOf(match: TotalsMatch): Shared | undefined {
   const { since: _, until: __, before, user, group, keyId, model, operation, lookups: ___, ...others } = match
   if (Object.values(others).some(value => value !== undefined)) return undefined
@@ -123,14 +129,14 @@ function endOf({ until, before }: TotalsMatch): number | undefined {
   return ends.length === 0 ? undefined : Math.min(...ends)
 }
 
-/** The sums of a page: the number of requests of each kind, and under the page's number their charges. */
+/** The stored sums of a page: the numbers of requests by kind; or the page's number, for the sums of its charges. */
 type Kept = KeptSpans | number
 
 type Taken = {
   readonly pages: readonly LogBatchHead[]
   /** The pages that need not be read. */
   readonly kept: readonly Kept[]
-  /** Requests that began before this moment are left for the next call; undefined if there are none. */
+  /** Requests that began before this time are left for the next call; undefined if there are none. */
   readonly from: number | undefined
 }
 
@@ -146,7 +152,7 @@ function* takePages(match: TotalsMatch, most: number, where: Shared | undefined)
   let fromMs: number | undefined
   for (; taken < heads.length; taken++) {
     const head = heads[taken] as LogBatchHead
-    // All pages that end in one millisecond stay together.
+    // Pages that end in the same millisecond stay together.
     if (rows >= most && head.lastMs < (heads[taken - 1] as LogBatchHead).lastMs) {
       fromMs = head.lastMs + 1
       break
@@ -164,7 +170,7 @@ function* takePages(match: TotalsMatch, most: number, where: Shared | undefined)
   return { pages, kept, from: fromMs }
 }
 
-/** The stored sums that answer the query, of pages that lie wholly in the range, by their numbers. */
+/** The stored sums that answer the query, by page number, of pages that are wholly in the range. */
 function* findAllKept(
   match: TotalsMatch,
   where: Shared | undefined,
@@ -191,11 +197,11 @@ function addSpans(totals: Totals, spans: KeptSpans, { model, operation, lookups 
   }
 }
 
-/** Rows of a page that match: counts them at once, or returns their ids, each with whether it is an error. */
+/** Reads the matching rows of a page: counts them at once, or collects their ids, each with whether it is an error. */
 function* readRows(page: LogBatch, match: TotalsMatch, into: Totals | Map<string, boolean>): QueryProgram<void> {
   const failures = failuresOf(page)
   let places = placesIn(page, match)
-  // Whether charges are settled is checked when they are added.
+  // The caller checks later whether charges are settled.
   const { charge, ...unsettled } = match
   const filter = charge === 'settled' ? unsettled : match
   if (asksForCharge(filter)) {
@@ -218,7 +224,7 @@ function countRow(totals: Totals, isError: boolean): void {
   if (isError) totals.errors++
 }
 
-/** The charges of some requests, with their charges of use. */
+/** The charges of some requests, including charges of use besides images. */
 function ofRows(
   charges: ReadonlyMap<string, Counted>,
   rows: ReadonlyMap<string, boolean>,

@@ -14,8 +14,8 @@ type UsageQuery = { readonly since: number; readonly until: number; readonly by:
 type Part = Pick<UsageSum, 'images' | 'quantity' | 'amount' | 'refunded'>
 
 /**
- * Charged use between two moments by a part without stored sums: charges are read one by one, on one snapshot. The sums
- * equal the ledger, to the micro-unit.
+ * Charged usage between two times by a dimension without stored sums: charges are read one by one, on one snapshot.
+ * The sums exactly equal the ledger.
  */
 export function* sumUsageBy({ since, until, by }: UsageQuery): QueryProgram<readonly UsageSum[]> {
   const sums = new Sums()
@@ -33,7 +33,7 @@ export function* sumUsageBy({ since, until, by }: UsageQuery): QueryProgram<read
 
 const noTokens: ReadonlyMap<string, Tokens> = new Map()
 
-/** By tiers each item of a charge; otherwise the whole charge. */
+/** The parts of a charge: by tier its items; otherwise the whole charge. */
 function partsOf(charge: Charge, by: UsageSort): Iterable<readonly [string, Part]> {
   const { lines, amount, refunded } = charge
   if (by !== 'tier') {
@@ -63,7 +63,7 @@ class Sums {
       const none = { requests: 0, images: 0, quantity: 0, inputTokens: 0, outputTokens: 0, amount: 0, refunded: 0 }
       this.#sums.set(name, (sum = { counts: { of, currency, ...none }, last: '' }))
     }
-    // Charges come in the order of their ids: the charge of a request's tokens directly follows that of its images.
+    // Charges are in the order of their ids: the charge of a request's tokens directly follows that of its images.
     const request = id.endsWith(usePart) ? id.slice(0, -usePart.length) : id
     const { counts } = sum
     if (sum.last !== request) counts.requests++
@@ -76,7 +76,7 @@ class Sums {
     counts.refunded += part.refunded
   }
 
-  /** Sorted by the part. */
+  /** The sums, sorted by name. */
   inOrder(): readonly UsageSum[] {
     const sums = [...this.#sums].sort(([a], [b]) => (a < b ? -1 : 1))
     return sums.map(([, { counts }]) => counts)

@@ -12,7 +12,7 @@ import { placeOfRow, Uses } from './uses.ts'
 const usePart = useChargeId('')
 const rowsTogether = 2_000
 
-/** Charged use by day, key and model, oldest first: of charges in rows and in segments. */
+/** Charged usage by day, key and model, oldest first, of charges in rows and in segments. */
 export function* sumUsage(match: UsageMatch): QueryProgram<readonly UsageRow[]> {
   const uses = new Uses()
   const sql = ofRows(match)
@@ -23,15 +23,15 @@ export function* sumUsage(match: UsageMatch): QueryProgram<readonly UsageRow[]> 
   return uses.inOrder()
 }
 
-/** How charges in rows are added up, and how they are listed by their ids. */
+/** The SQL that adds up charges in rows, and the SQL that lists them by id. */
 type Sums = {
   readonly sums: string
   readonly list: string
-  /** Ids from the first one on and before the last one. */
+  /** The range of ids: `from` (inclusive) to `before` (exclusive). */
   readonly params: readonly [from: string, before: string, ...Value[]]
 }
 
-/** Sums of charges in their own rows. */
+/** The SQL for charges in separate rows. */
 function ofRows(match: UsageMatch): Sums {
   const { where, params } = conditions(match)
   return {
@@ -66,7 +66,7 @@ function conditions({ since, until, user, keyId }: UsageMatch) {
   return { where: all.join(' AND '), params }
 }
 
-/** Adds the tokens that the log still has of their requests. */
+/** Adds the tokens of requests that are still in the log. */
 function* addTokens(uses: Uses, match: UsageMatch, { list, params }: Sums): QueryProgram<void> {
   const walk = new TokenWalk(match)
   const [first, ...others] = params

@@ -2,14 +2,14 @@ import { addUse, beginUse, type UsageCounts, usageMembers, type UsageRow } from 
 import type { Row } from '../query.ts'
 import { text } from '../rows.ts'
 
-/** The keys of use, in the order of listing. */
+/** The members that identify a row of usage, in the order of listing. */
 const names = ['day', 'user', 'keyId', 'model', 'currency'] as const
 
 export type Place = Parameters<typeof beginUse>[0]
 
 type Use = { readonly place: Place; readonly counts: { -readonly [N in keyof UsageCounts]?: number } }
 
-/** Rows of use, one of each kind. */
+/** Rows of usage by place. */
 export class Uses {
   readonly #uses = new Map<string, Use>()
 
@@ -32,7 +32,7 @@ export class Uses {
   }
 }
 
-/** `day` as days since the epoch. */
+/** The place of a row, whose column `day` has days since the epoch. */
 export function placeOfRow(row: Row): Place {
   const [user, keyId] = [text(row, 'user_name'), text(row, 'key_id')]
   return {

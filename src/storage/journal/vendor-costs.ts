@@ -6,8 +6,8 @@ import { ask, type QueryProgram } from '../query.ts'
 import { dayMs } from './summed.ts'
 
 /**
- * By day and model, oldest first, the cost that vendors report and the amount that was charged here. Charges in batches
- * are text without a vendor cost.
+ * The cost that vendors report and the amount that was charged here, by day and model, oldest first. Charges in
+ * segments have no vendor cost.
  */
 export function* sumVendorCosts({
   since,

@@ -16,8 +16,8 @@ export function* readAnchor(at: number): QueryProgram<Anchor> {
 }
 
 /**
- * Compares the entries with anchors. An entry with the hash of its anchor proves itself and, by the chain, every entry
- * before it; a missing entry existed when the anchor was written.
+ * Compares the entries with anchors. An entry with the hash of its anchor verifies itself and, by the chain, every
+ * earlier entry. A missing entry existed when the anchor was written.
  */
 export function* auditAnchors(anchors: readonly Anchor[], report: (problem: string) => void): QueryProgram<void> {
   if (anchors.length === 0) return

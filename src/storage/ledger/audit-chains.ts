@@ -6,7 +6,7 @@ import type { Findings } from './findings.ts'
 import { chainTables } from './chain.ts'
 import { hashEntry, toEntry } from './entries.ts'
 
-/** Rows of one statement. */
+/** The maximum number of rows in one statement. */
 const together = 1_000
 
 type Table = (typeof chainTables)[number]
@@ -14,8 +14,8 @@ type Table = (typeof chainTables)[number]
 type Link = { readonly table: Table; readonly row: Row }
 
 /**
- * Proves that every chain goes from its first position to its last without a gap, and that each position has the hash
- * of its content.
+ * Verifies that every chain has all positions from the first to the last, and that each position has the hash of its
+ * content.
  */
 export function* auditChains(findings: Findings): QueryProgram<void> {
   for (const end of yield* findEnds()) {
@@ -60,7 +60,7 @@ function nameCharges({ table, row }: Link): string {
   return table === 'segment' ? `: it has the charges from ${text(row, 'first_id')} to ${text(row, 'last_id')}` : ''
 }
 
-/** The contents of a chain, in order, from every table. */
+/** Reads the contents of a chain in order, from every table. */
 class Links {
   readonly #chain: string
   readonly #read = new Map<Table, Row[]>()

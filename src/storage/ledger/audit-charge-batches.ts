@@ -16,11 +16,11 @@ const nextSegments = `SELECT chain, position, first_id, last_id, count, ${aloneC
   ORDER BY last_id LIMIT ?`
 
 /**
- * Proves every segment against its own row and its reversals: it has the stated number of charges, each of them once
- * and in no other place, where a search finds it. Adds up the spending of keys in segments.
+ * Verifies every segment against its row and its reversals: it has the recorded number of charges, each of them is
+ * only here and only once, and a search finds it. Adds up the spending of keys in segments.
  */
 export function* auditChargeBatches(findings: Findings): QueryProgram<void> {
-  // Charges that a later segment may repeat.
+  // Charges that a later segment might contain again.
   const recent = new Map<string, string>()
   const page = new ChargeBatchPage()
   let after = ''
@@ -40,7 +40,7 @@ export function* auditChargeBatches(findings: Findings): QueryProgram<void> {
   yield* reportStrays(findings, reversals)
 }
 
-/** Charges were inserted nearly in order. */
+/** Removes ids that no later segment can contain. Ids are inserted nearly in order, so it may stop early. */
 function forgetBefore(after: string, recent: Map<string, string>): void {
   for (const id of recent.keys()) {
     if (reachOf(id) > after) return
@@ -64,18 +64,18 @@ function auditSegment(findings: Findings, row: Row, recent: Map<string, string>)
   }
   const [first, last] = [text(row, 'first_id'), text(row, 'last_id')]
   if (booked.length !== whole(row, 'count'))
-    findings.report(`${name}: ${whole(row, 'count')} charges were written, ${booked.length} are there`)
+    findings.report(`${name}: ${whole(row, 'count')} charges were written, ${booked.length} exist`)
   if (!booked.some(({ id }) => id === first) || !booked.some(({ id }) => id === last))
     findings.report(`${name}: its first or its last charge is gone`)
   if (!(begunAt(last) - begunAt(first) <= reachMs))
-    findings.report(`${name}: it goes further than anybody looks, from ${first} to ${last}`)
-  if (!isAddedUp(row, booked)) findings.report(`${name}: what is added up of it is not what it says`)
+    findings.report(`${name}: it spans more time than a search covers, from ${first} to ${last}`)
+  if (!isAddedUp(row, booked)) findings.report(`${name}: its columns for sums differ from its charge`)
   for (const one of booked) {
     const { id, payer, terms, amount } = one
     const other = recent.get(id)
     if (other !== undefined) findings.report(`charge ${id}: is in ${other} and in ${name}`)
     recent.set(id, name)
-    if (id < first || id > last) findings.report(`charge ${id}: is in ${name}, outside of what that says to have`)
+    if (id < first || id > last) findings.report(`charge ${id}: is in ${name}, outside its range of ids`)
     if (terms.lines.some(([tier]) => tier === decidedTier))
       findings.report(`charge ${id}: has a price that a person decided, and no person settled it`)
     findings.charges++
@@ -96,7 +96,7 @@ function isAddedUp(row: Row, [only, ...others]: readonly Booked[]): boolean {
   return wanted.every((cell, i) => String(cell) === String(found[i]))
 }
 
-/** Charges that have rows of their own besides their segment. */
+/** Reports charges that have separate rows besides their segment. */
 function* reportTwice(findings: Findings, ids: readonly string[]): QueryProgram<void> {
   for (const row of yield* askIn('SELECT id FROM charge WHERE id IN (…)', ids))
     findings.report(`charge ${text(row, 'id')}: is in a segment and has rows too`)
@@ -128,7 +128,7 @@ function auditReversalsOf(findings: Findings, booked: Booked, rows: readonly Row
   const digest = digestCharge(charge, lines)
   for (const entry of entries) {
     if (entry.debit !== sales || entry.credit !== account) report('its refund entry names other accounts')
-    if (entry.digest !== digest) report('is not as its refund entry booked it')
+    if (entry.digest !== digest) report('differs from its refund entry')
     addSpent(findings, booked.payer, -entry.amount, booked.at, entry.at)
   }
   auditRefunds(entries, booked.amount, report)

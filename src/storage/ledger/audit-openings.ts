@@ -9,8 +9,8 @@ const there = {
 } as const
 
 /**
- * Proves money spent elsewhere that counts in the current day or month: each entry is unchanged, and adds to its payer
- * once.
+ * Verifies imported spending that counts in the current day or month: each entry is unchanged, and each payer has at
+ * most one per period.
  */
 export function* auditOpenings({ running, report }: Findings): QueryProgram<void> {
   for (const period of ['day', 'month'] as const satisfies readonly OpeningPeriod[]) {
@@ -18,13 +18,13 @@ export function* auditOpenings({ running, report }: Findings): QueryProgram<void
     for (const row of yield ask('SELECT * FROM topup WHERE debit = ? ORDER BY charge_id', before[period])) {
       const entry = toEntry(row)
       const { chargeId, credit, amount, at, digest } = entry
-      if (digest !== digestOpening(entry)) report(`opening ${chargeId}: is not as it was taken over`)
+      if (digest !== digestOpening(entry)) report(`opening ${chargeId}: was changed after the import`)
       const [kind = '', name = ''] = splitOnce(credit)
       const [payer] = yield kind === 'key' ? ask(there.key, name) : ask(there.account, kind, name)
-      if (!payer) report(`${credit}: is gone, but ${amount} were spent of it before`)
+      if (!payer) report(`${credit}: is gone, but has earlier spending of ${amount}`)
       const first = opened.get(credit)
       if (first === undefined) opened.set(credit, chargeId)
-      else report(`${credit}: what was spent of it before is counted twice, by ${first} and ${chargeId}`)
+      else report(`${credit}: its earlier spending is counted twice, by ${first} and ${chargeId}`)
       running?.addOf([period], `${kind} ${name}`, amount, at)
     }
   }

@@ -10,7 +10,8 @@ const never = Infinity
 const words = { day: 'today', month: 'this month' } as const
 
 /**
- * The sums that prove the current day and month, and since when days follow this zone: no earlier day can be proved.
+ * The sums for the verification of the current day and month, and the time since which days follow this zone: earlier
+ * days cannot be verified.
  */
 export function* openRunning(
   zone: string | undefined,
@@ -20,7 +21,7 @@ export function* openRunning(
   return { running: new RunningSums(zone, at), since: (yield* readZoneSince(zone)) ?? never }
 }
 
-/** The rows of each account, several if several gateways book at once, by kind and name. */
+/** The rows of each account by kind and name. There are several if several gateways book at once. */
 export function* rowsOfAccounts(): QueryProgram<ReadonlyMap<string, readonly Row[]>> {
   const rows = yield ask(
     'SELECT kind, name, spent, held, day_start, day_spent, month_start, month_spent FROM account ORDER BY kind, name',
@@ -28,15 +29,15 @@ export function* rowsOfAccounts(): QueryProgram<ReadonlyMap<string, readonly Row
   return Map.groupBy(rows, row => `${text(row, 'kind')} ${text(row, 'name')}`)
 }
 
-/** The rest of days and months that rows have left, by payer, period and start. */
+/** Amounts of days and months that a row no longer counts as its current ones, by payer, period and start. */
 type LeftBehind = ReadonlyMap<string, number>
 
-/** Data besides the rows: since when days follow this zone, and the rest of past periods. */
+/** Data besides the rows: the time since which days follow this zone, and amounts that rows no longer have. */
 export type Behind = { readonly since: number; readonly left: LeftBehind }
 
 /**
- * Reads the rest of periods that may be current: a row that went back, for a late booking or a clock jump, has left
- * them.
+ * Reads amounts of periods that may be current but are not the current ones of their row: a late booking or a clock
+ * jump has moved the row to another period.
  */
 export function* readLeftBehind({ running }: Pick<Findings, 'running'>): QueryProgram<LeftBehind> {
   const left = new Map<string, number>()
@@ -63,7 +64,7 @@ export function* readLeftBehind({ running }: Pick<Findings, 'running'>): QueryPr
 const placeOf = (payer: string, period: 'day' | 'month', start: number): string => `${payer} ${period} ${start}`
 
 /**
- * Proves the spending of a payer in the current day and month. A charge that ended in the hour before midnight may
+ * Verifies the spending of a payer in the current day and month. A charge that ended in the hour before midnight may
  * count on the new day, if another charge of the new day was booked before it.
  * @returns the problems
  */
@@ -77,7 +78,7 @@ export function auditRunning(
     const spells = running?.spells(period) ?? []
     const found = spells.filter(({ start }) => rows.some(row => whole(row, `${period}_start`) === start))
     const [spell] = found
-    // At midnight some rows may already be on the new day: they can be proved a little later.
+    // At midnight some rows may already be on the new day; they can be verified a little later.
     if (!running || !spell || found.length > 1 || spell.from < since) return []
     const { has, spent, isRight } = compare(running, payer, rows, { period, start: spell.start, left })
     return isRight ? [] : [`${payer}: has spent ${has} ${words[period]}, its charges say ${spent}`]
@@ -85,8 +86,8 @@ export function auditRunning(
 }
 
 /**
- * The correction of the current day or month of a payer with wrong sums: also if it has no row yet, and if the charges
- * of a day before the zone changed cannot prove it.
+ * The correction of the current day or month of a payer with wrong sums. It is also computed if the payer has no row
+ * yet, or if the period began before the zone changed.
  */
 export function missingOf(
   { running }: Findings,

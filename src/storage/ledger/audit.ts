@@ -17,17 +17,17 @@ import { accountOf, digestCharge, type Entry, sales, toEntry } from './entries.t
 import { groupRows } from './find.ts'
 import { type Corrections, countRepairs } from './repair.ts'
 
-/** The maximum number of problems that are listed; the rest is counted. */
+/** The maximum number of listed problems; the others are only counted. */
 const problemsMax = 1_000
 const pageRows = 1_000
-/** Within this time every hold of an ended process is released. */
+/** Milliseconds within which the holds of an ended process are released. */
 const holdsEndMs = 60_000
 
-/** Actors of decisions that no person made. */
+/** Actors that are no persons. */
 const byItself = new Set(['gateway', 'recovery'])
 
 /**
- * Proves the books from their rows alone: every charge against its items and entries, every key against its charges,
+ * Verifies the books from their rows alone: every charge against its items and entries, every key against its charges,
  * every chain of entries against its hashes. Must run on one snapshot; changes nothing.
  */
 export function* audit(options: AuditOptions): QueryProgram<Audit> {
@@ -37,12 +37,15 @@ export function* audit(options: AuditOptions): QueryProgram<Audit> {
 
 type AuditOptions = {
   readonly at: number
-  /** The zone of the days and months of budgets; undefined if it is unknown, and only totals are proved. */
+  /** The zone of the days and months of budgets; undefined if it is unknown, so that only totals are verified. */
   readonly zone: string | undefined
   readonly anchors: readonly Anchor[]
 }
 
-/** The same, before budgets are corrected: the amount to add to each, and whether the underlying charges are sound. */
+/**
+ * The same before a correction of budgets: the amounts to add, and whether the charges themselves are free of
+ * problems.
+ */
 export function* findCorrections(options: Omit<AuditOptions, 'anchors'>): QueryProgram<Corrections> {
   const repairs = yield* countRepairs()
   const { corrections, problems } = yield* auditBooks({ ...options, anchors: [] })
@@ -85,7 +88,7 @@ function* auditBooks({ at, zone, anchors }: AuditOptions) {
 }
 
 /**
- * Processes that may have reserved charges: those with a lease, or with one that expired just now. In the form of
+ * Processes that may have reserved charges: those with a lease, or with a lease that has just expired. In the form of
  * `liveName`.
  */
 function* findLive(at: number): QueryProgram<ReadonlySet<string>> {
@@ -135,16 +138,17 @@ function auditCharge(
   const state = text(charge, 'state')
   const amount = whole(charge, 'amount')
   const keyId = text(charge, 'key_id')
-  // For a deleted key a charge of 0 is reported too.
+  // Adds the key even for a charge of 0, so that a deleted key is reported.
   totalsOf(findings, keyId)
 
   if (whole(charge, 'line_count') !== lines.length) {
-    report(`${whole(charge, 'line_count')} lines were committed, ${lines.length} are there`)
+    report(`${whole(charge, 'line_count')} lines were committed, ${lines.length} exist`)
   }
   const sum = lines.reduce((total, line) => total + whole(line, 'price'), 0)
   // Estimated items stay with a charge that an administrator has voided, and are not owed.
-  if (sum !== amount && state !== 'voided') report(`its lines come to ${sum}, its amount is ${amount}`)
-  if ((state === 'reserved') !== (wholeOrNull(charge, 'ended_at') === null)) report(`is ${state} but its end disagrees`)
+  if (sum !== amount && state !== 'voided') report(`the sum of its lines is ${sum}, its amount is ${amount}`)
+  if ((state === 'reserved') !== (wholeOrNull(charge, 'ended_at') === null))
+    report(`is ${state}, which contradicts its end time`)
   if (state === 'reserved') {
     addHeld(findings, charge, whole(charge, 'hold'))
     // Without a running gateway, as in a copy of the database, no process can have ended the charge yet.
@@ -152,11 +156,11 @@ function auditCharge(
     else if (!live.has(liveName(charge))) report('is still reserved by a gateway that is gone')
   }
   if (state === 'needs_review' && whole(charge, 'kept') === 1) addHeld(findings, charge, whole(charge, 'hold'))
-  if (state === 'voided' && amount !== 0) report(`is voided but costs ${amount}`)
+  if (state === 'voided' && amount !== 0) report(`is voided, but costs ${amount}`)
 
   const settled = entries.find(entry => entry.kind === 'settle')
   if (state === 'settled' && !settled) report('is settled without an entry')
-  if (state !== 'settled' && settled) report(`is ${state} but an entry settled it`)
+  if (state !== 'settled' && settled) report(`is ${state}, but has a settle entry`)
   if (settled && byItself.has(settled.actor) && lines.some(line => line['tier'] === decidedTier))
     report('has a price that a person decided, and no person settled it')
   for (const entry of entries) {
@@ -164,10 +168,10 @@ function auditCharge(
     const [debit, credit] = fromKey ? [accountOf(keyId), sales] : [sales, accountOf(keyId)]
     if (entry.debit !== debit || entry.credit !== credit) report(`its ${entry.kind} entry names other accounts`)
     if (entry.kind !== 'refund' && entry.amount !== (entry.kind === 'void' ? 0 : amount)) {
-      report(`its ${entry.kind} entry is of ${entry.amount}, its amount is ${amount}`)
+      report(`the amount of its ${entry.kind} entry is ${entry.amount}, its own amount is ${amount}`)
     }
-    if (entry.kind === 'refund' && !settled) report('is refunded but was never settled')
-    if (entry.digest !== digestCharge(charge, lines)) report(`is not as its ${entry.kind} entry booked it`)
+    if (entry.kind === 'refund' && !settled) report('is refunded, but was never settled')
+    if (entry.digest !== digestCharge(charge, lines)) report(`differs from its ${entry.kind} entry`)
     const spent = fromKey ? entry.amount : -entry.amount
     addSpent(findings, charge, spent, wholeOrNull(charge, 'ended_at') ?? entry.at, entry.at)
   }
@@ -178,7 +182,7 @@ function auditCharge(
   )
 }
 
-/** Reports items and entries after the last charge: they belong to none. */
+/** Reports items and entries after the last charge, which belong to no charge. */
 function* auditStrays(findings: Findings, after: string): QueryProgram<void> {
   for (const table of ['line', 'entry'] as const) {
     const rows = yield ask(`SELECT DISTINCT charge_id FROM ${table} WHERE charge_id > ? LIMIT ?`, after, problemsMax)
@@ -200,7 +204,7 @@ function* auditKeys(findings: Findings, behind: Behind): QueryProgram<void> {
   for (const id of findings.totals.keys()) findings.report(`key ${id}: is gone, but has charges`)
 }
 
-/** Proves users, groups and balances: each is the sum of its rows, and of its charges. */
+/** Verifies users, groups and balances: each is the sum of its rows, and of its charges. */
 function* auditAccounts(findings: Findings, behind: Behind): QueryProgram<void> {
   for (const [account, rows] of yield* rowsOfAccounts()) {
     auditPayer(findings, payerOf(account), rows, behind)
@@ -209,7 +213,7 @@ function* auditAccounts(findings: Findings, behind: Behind): QueryProgram<void> 
   for (const account of findings.accounts.keys()) auditPayer(findings, payerOf(account), [], behind)
 }
 
-/** Whether a payer's rows equal the charges; if not, the correction. */
+/** Compares a payer's rows with its charges; reports differences and adds the correction. */
 function auditPayer(findings: Findings, payer: BudgetCorrection['payer'], rows: Rows, behind: Behind): void {
   const name = `${payer.kind} ${payer.name}`
   const { spent, held } = (payer.kind === 'key' ? findings.totals.get(payer.name) : findings.accounts.get(name)) ?? {
@@ -244,16 +248,16 @@ function payerOf(account: string): BudgetCorrection['payer'] {
   return { kind: account.slice(0, at) as LevelKind, name: account.slice(at + 1) }
 }
 
-/** The table also has money that was spent elsewhere. */
+/** The table also has imported spending. */
 const paidIn = `SELECT * FROM topup WHERE debit NOT IN ('${before.day}', '${before.month}') ORDER BY charge_id`
 
-/** Proves that the payments of each user equal the balance, and that each entry is unchanged. */
+/** Verifies that the payments of each user equal the balance, and that each entry is unchanged. */
 function* auditTopUps(findings: Findings): QueryProgram<void> {
   const paid = new Map<string, number>()
   for (const row of yield ask(paidIn)) {
     const { chargeId, debit, credit, amount, digest } = toEntry(row)
     if (debit !== cash || digest !== digestTopUp(chargeId, credit, amount))
-      findings.report(`topup ${chargeId}: is not as it was paid in`)
+      findings.report(`topup ${chargeId}: was changed after the payment`)
     paid.set(credit, (paid.get(credit) ?? 0) + amount)
   }
   // The entries of an erased user have the earlier name.
@@ -263,8 +267,8 @@ function* auditTopUps(findings: Findings): QueryProgram<void> {
     const [name, account] = [text(row, 'name'), balanceOf(text(row, 'entered'))]
     const entries = paid.get(account) ?? 0
     if (whole(row, 'balance') !== entries)
-      findings.report(`user ${name}: ${whole(row, 'balance')} were paid in, the entries say ${entries}`)
+      findings.report(`user ${name}: has top-ups of ${whole(row, 'balance')}, but entries of ${entries}`)
     paid.delete(account)
   }
-  for (const [credit, amount] of paid) findings.report(`${credit}: is gone, but ${amount} were paid in`)
+  for (const [credit, amount] of paid) findings.report(`${credit}: is gone, but has top-ups of ${amount}`)
 }

@@ -12,25 +12,26 @@ export function* noteZone(zone: string, at: number): QueryProgram<void> {
   const number = numberOf(zone)
   const known = yield* readMeta()
   if (known.get(zoneName) === number) return
-  // If nothing was ever booked, all days follow the new zone.
+  // If there are no bookings yet, all days follow the new zone.
   const [booked] = yield ask('SELECT id FROM chain LIMIT 1')
   yield ask(put, zoneName, number)
   yield ask(put, sinceName, booked ? at : 0)
 }
 
-/** Since when budgets follow a zone; undefined if they follow another one, or it was not recorded. */
+/** The time since which budgets follow a zone; undefined if they follow another one, or it was not recorded. */
 export function* readZoneSince(zone: string): QueryProgram<number | undefined> {
   const known = yield* readMeta()
   return known.get(zoneName) === numberOf(zone) ? known.get(sinceName) : undefined
 }
 
-/** A name that no day or month has. */
+/** A start that no day or month has. */
 const unknown = -1
 const hourMs = 3_600_000
 
 /**
- * The day and the month of a booking that ended at `at`. In a zone other than the current one the day is unknown, and
- * the month is known only if it is the same all over the world: a refund in a wrong one could be spent twice.
+ * The day and the month of a booking that ended at `at`. For a time in another zone than the current one the day is
+ * unknown, and the month is known only if it is the same in all zones: money refunded in a wrong month could be spent
+ * twice.
  */
 export function* bookedOn(zone: string, at: number): QueryProgram<{ readonly day: number; readonly month: number }> {
   const since = yield* readZoneSince(zone)

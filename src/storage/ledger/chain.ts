@@ -5,8 +5,8 @@ import { text, whole } from '../rows.ts'
 export type End = { readonly position: number; readonly head: string }
 
 /**
- * The contents of chains: entries, groups of charges, entries about one of those, and payments. Each position is in one
- * of them.
+ * The tables with the contents of chains: entries, segments of charges, entries about those charges, and payments.
+ * Each position is in one of them.
  */
 export const chainTables = ['entry', 'segment', 'reversal', 'topup'] as const
 

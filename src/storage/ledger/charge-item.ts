@@ -7,8 +7,8 @@ import type { WriterIdentity } from '../writer-identity.ts'
 import { writeItemFacts } from './item-facts.ts'
 
 /**
- * Writes one item, once. Changes the charge's own row first, if it is still reserved by this process: that locks it, so
- * no process can recover the charge between the check and the item.
+ * Writes one item, once. First changes the charge's row, if it is still reserved by this process: this locks the row,
+ * so that no process can recover the charge between the check and the item.
  * @returns true if the item exists, now or from before; false if the charge is lost or the existing item differs
  */
 export function* addChargeItem(
@@ -38,7 +38,7 @@ export function* addChargeItem(
 export const chargeItemColumns: readonly string[] = ['charge_id', ...columnsOf(chargeItemMembers), 'told']
 const insert = `INSERT INTO line (${chargeItemColumns.join(', ')}) VALUES (${chargeItemColumns.map(() => '?').join(', ')})`
 
-/** The row of an item that its charge already counts. */
+/** Inserts the row of an item that its charge already counts. */
 export function insertChargeItem(chargeId: string, line: ChargeItem): Query {
   return ask(insert, ...chargeItemValues(chargeId, line))
 }

@@ -11,24 +11,28 @@ import { RecentIds } from '../charge-batches/recent-ids.ts'
 
 /** The number of charges that may wait before new charges are refused; those of current requests are still accepted. */
 const waitingMax = 50_000
-/** One group of charges costs its commit a few milliseconds. */
+/** The maximum size of a group, which costs its commit a few milliseconds. */
 const together = 256
 /**
- * The limit of a group if each waits for a server's response: meanwhile more charges arrive than one small group takes.
+ * The maximum size of a group for a database server: more charges arrive during its round trip than a small group
+ * takes.
  */
 export const togetherFar = 2_048
 
-/** A waiting charge. `hasRows`: no segment can hold it, or it may have been written before. */
+/**
+ * A waiting charge. `hasRows`: it needs separate rows, because no segment can hold it, or because it may have been
+ * written before.
+ */
 type Waiting = Posting & { readonly hasRows: boolean }
 
 /**
- * A charge as plain values: its facts in order, the index of its rule, amount, number of items, delivery, time, vendor
- * cost.
+ * A charge as plain values: its facts in order, the index of its rule, the amount, the number of items, delivery, time
+ * and vendor cost.
  */
 export type PostedCharge = readonly [id: string, ...Value[]]
 /** An item as plain values: its charge, and the columns of `line` in order. */
 export type PostedLine = readonly [chargeId: string, ...Value[]]
-/** Charges with rows of their own in the form sent to the thread: plain values, and every rule once. */
+/** Charges with separate rows in the form sent to the thread: plain values, and every rule once. */
 export type PostedRows = {
   readonly rules: readonly string[]
   readonly charges: readonly PostedCharge[]
@@ -38,35 +42,37 @@ export type PostedRows = {
 export type Posted = {
   /** Nearly all charges of the group. */
   readonly segment: ChargeBatch | null
-  /** The JSON of `PostedRows`: charges that were held, are not counts, or may have been posted before. */
+  /**
+   * The JSON of `PostedRows`: charges with a hold, with items that are no counts, or that may have been posted before.
+   */
   readonly rows: string | null
 }
 
 type Group = { readonly postings: readonly Waiting[]; readonly posted: Posted; readonly wasGivenBack?: boolean }
 
 /**
- * Charges that no caller waits for, in order of arrival. They are money: none is dropped while the process runs, one
- * whose commit is in doubt is written again, and if too many wait the ledger is not healthy. Uses lists instead of
- * maps, because short-lived objects must not grow old.
+ * Charges that no caller waits for, in order of arrival. They are money, so none is dropped while the process runs, a
+ * charge whose commit is in doubt is written again, and the ledger is not healthy if too many wait. Uses lists instead
+ * of maps, so that short-lived objects are freed young.
  */
 export class ChargeQueue {
   #waiting: Waiting[] = []
   #taken: Group | undefined
-  /** A group whose commit is in doubt: it is sent again unchanged, because only then can it be recognised. */
+  /** A group whose commit is in doubt: it is sent again unchanged, because it is recognised only then. */
   #owed: Group | undefined
-  /** How many charges of a refused group remain: they are sent one by one until the faulty one is found. */
+  /** The number of remaining charges of a refused group: they are sent one by one until the faulty one is found. */
   #apart = 0
   /** Ids that may have a charge already: opened by a hold, or posted. */
   readonly #known = new RecentIds(ageMaxMs + aheadMs)
-  /** How many charges wait or are in flight, by key, user and group. */
+  /** The number of charges that wait or are in flight, by key, user and group. */
   readonly #counts = new Map<string, number>()
   readonly #together: number
   #onRefused: (posting: Posting) => void = () => undefined
-  /** Postings received, and postings done: written, or refused for their content. */
+  /** The number of postings received, and of postings done: written, or refused for their content. */
   appended = 0
   through = 0
 
-  /** `groupMax`: the most charges of one group. */
+  /** `groupMax`: the maximum number of charges in a group. */
   constructor(groupMax = together) {
     this.#together = groupMax
   }
@@ -102,8 +108,8 @@ export class ChargeQueue {
   }
 
   /**
-   * Whether charges of the same budgets wait or are in flight: they may release holds. A group's charges also count for
-   * a user of its name; a refused hold is then tried again without need.
+   * Whether charges of the same budgets wait or are in flight, which may release holds. A user with the name of a
+   * group also matches the group's charges; a refused hold is then tried again needlessly.
    */
   hasOf({ facts: { keyId, user, group }, levels = [] }: Pick<HoldRequest, 'facts' | 'levels'>): boolean {
     const counts = this.#counts
@@ -117,18 +123,21 @@ export class ChargeQueue {
     return this.#taken?.posted
   }
 
-  /** The last group is durable. */
+  /** Reports that the last group is durable. */
   done(): void {
     this.#end(this.#release())
   }
 
-  /** The last group is not known to be durable and will be written again. */
+  /** Reports that the last group may not be durable, so that it is written again. */
   giveBack(): void {
     this.#owed = this.#taken && { ...this.#taken, wasGivenBack: true }
     this.#taken = undefined
   }
 
-  /** The last group was refused for its content. @returns the charge that cannot be written, if it is known */
+  /**
+   * Reports that the last group was refused for its content. @returns the charge that cannot be written, if it is
+   * known
+   */
   refused(): Posting | undefined {
     const isInDoubt = this.#taken?.wasGivenBack === true
     const taken = this.#release()
@@ -138,8 +147,8 @@ export class ChargeQueue {
       this.#onRefused(only)
       return only
     }
-    // A charge whose commit was in doubt may exist after all: a segment is recognised only as a whole group, rows are
-    // recognised one by one.
+    // A charge whose commit was in doubt may exist after all. A segment is recognised only as a whole group, but rows
+    // are recognised one by one.
     const apart = isInDoubt ? taken.map(one => ({ ...one, hasRows: true })) : taken
     this.#waiting = [...apart, ...this.#waiting]
     this.#apart = taken.length
@@ -176,7 +185,7 @@ export class ChargeQueue {
     }
   }
 
-  /** The charges are written, or never will be. */
+  /** Forgets charges that are written, or never will be. */
   #end(postings: readonly Posting[]): void {
     for (const one of postings) this.#count(one, -1)
     this.through += postings.length
@@ -208,7 +217,7 @@ export class ChargeQueue {
   }
 }
 
-/** Of two postings with one id the first counts. */
+/** Uses the first of two postings with the same id. */
 function flatten(postings: readonly Posting[]): PostedRows {
   const places = new Map<ChargeRule, number>()
   const ids = new Set<string>()

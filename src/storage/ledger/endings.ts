@@ -4,7 +4,7 @@ import { StorageError } from '../errors.ts'
 import type { Writing } from '../writing.ts'
 import { type Ending, RetryQueue } from './retry-queue.ts'
 
-/** Ends charges, at once or, if the storage cannot be written, as soon as it can. */
+/** Ends charges at once or, if the storage cannot be written, as soon as possible. */
 export class Endings {
   readonly #writer: Writing
   readonly #clock: Pick<Clock, 'now'>
@@ -31,7 +31,7 @@ export class Endings {
       return await this.#writer.submit('settle', { settlement, at: given.at, now })
     } catch (error) {
       if (isUnavailable(error)) this.#queue.owe(id, ending)
-      // Other transactions may have blocked every attempt; no hold may stay for that.
+      // Other transactions may have blocked every attempt. The hold must not stay because of that.
       else this.#queue.lookAgain(id, ending)
       throw error
     }
@@ -42,13 +42,13 @@ export class Endings {
     return this.end(id, { change: 'endEmpty', given })
   }
 
-  /** Releases a hold that may have been committed, once the storage can be written. */
+  /** Releases a hold that may have been committed, as soon as the storage can be written. */
   holdFailed(id: string, at: number, error: unknown): void {
     const given = { id, state: 'voided', reason: 'hold_in_doubt', at } as const
     if (isUnavailable(error)) this.#queue.owe(id, { change: 'endEmpty', given })
   }
 
-  /** Records that an item may have been committed: then its charge is not empty. */
+  /** Records that an item may have been committed, so that its charge may not be empty. */
   lineFailed(id: string, error: unknown): void {
     if (isUnavailable(error)) this.#queue.doubt(id)
   }
@@ -62,7 +62,7 @@ export class Endings {
       )
   }
 
-  /** Tries once more the ends that failed by themselves or found no open charge. */
+  /** Tries once more to write the ends that failed by themselves or found no open charge. */
   payLate(): void {
     for (const { id, ending } of this.#queue.takeLate()) void this.end(id, ending).catch(() => undefined)
   }

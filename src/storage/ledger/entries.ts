@@ -6,8 +6,8 @@ import { moveEnd, readEnd } from './chain.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
 /**
- * `settle` takes from the key, `refund` gives back, `void` records an administrator's decision against a charge;
- * `topup` adds a payment, or records money spent elsewhere.
+ * `settle`: the key pays. `refund`: the key gets money back. `void`: an administrator's decision against a charge.
+ * `topup`: a payment, or imported spending.
  */
 export type EntryKind = 'settle' | 'refund' | 'void' | 'topup'
 
@@ -16,8 +16,8 @@ export type Entry = {
   readonly chargeId: string
   readonly kind: EntryKind
   /**
-   * Accounts: `key:ID` or `sales`; `cash` and `balance:USER` for payments; `before:month` and a payer for money spent
-   * elsewhere.
+   * Accounts: `key:ID` or `sales`; `cash` and `balance:USER` for payments; `before:month` and a payer for imported
+   * spending.
    */
   readonly debit: string
   readonly credit: string
@@ -28,7 +28,7 @@ export type Entry = {
   readonly at: number
   /** The digest of the charge and its items, as booked. */
   readonly digest: string
-  /** The number of a refund of its charge, from 0; it is not part of the hash. */
+  /** The number of a refund among those of its charge, from 0; it is not part of the hash. */
   readonly nth?: number
 }
 
@@ -130,12 +130,15 @@ export function digestCharge(charge: Row, lines: Rows): string {
   return sha256([facts, priced])
 }
 
-/** Empty without end user and tags, and for all charges from before this column existed. */
+/**
+ * The part of the digest for the attribution: empty without end user and tags, and for charges from before this column
+ * existed.
+ */
 function attributed({ attribution }: Row): readonly string[] {
   return typeof attribution === 'string' ? [attribution] : []
 }
 
-/** Empty for most items, and for all that were booked before this column existed. */
+/** The part of the digest for reported facts: empty for most items, and for items from before this column existed. */
 function itemFactsOf(line: Row): readonly string[] {
   const itemFacts = line['told']
   return typeof itemFacts === 'string' ? [itemFacts] : []

@@ -11,7 +11,7 @@ export function* findCharge(id: string): QueryProgram<Charge | undefined> {
   return (yield* findCharges([id])).get(id)
 }
 
-/** The charges of some requests, by id, in rows or in segments; requests without one are left out. */
+/** The charges of some requests, by id, from rows or segments; requests without a charge are left out. */
 export function* findCharges(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Charge>> {
   const found = new Map<string, Charge>()
   for (const id of ids) {
@@ -23,7 +23,7 @@ export function* findCharges(ids: readonly string[]): QueryProgram<ReadonlyMap<s
   return found
 }
 
-/** Charges in the order of their ids, after `after`. */
+/** A page of charges in the order of their ids, after `after`. */
 export function* pageCharges(after: string | null, limit: number): QueryProgram<readonly Charge[]> {
   const inRows = yield* pageRows(after ?? '', limit)
   const walk = new ChargeBatchWalk(after ?? '')
@@ -39,7 +39,7 @@ export function* pageCharges(after: string | null, limit: number): QueryProgram<
 
 const together = 1_000
 
-/** Reads charges in the order of their ids, after the first and before the last, some at a time. */
+/** Reads charges in the order of their ids, between `after` and `before` (both excluded), in batches. */
 export function* eachCharge(
   after: string,
   before: string,

@@ -5,7 +5,7 @@ import type { Row } from '../query.ts'
 import { text } from '../rows.ts'
 import type { RunningSums } from './running-sums.ts'
 
-/** The spent and held amounts of a key, by its charges. */
+/** The spent and held amounts of a key or an account, from its charges. */
 type Totals = { spent: number; held: number }
 
 /** The state and findings of an audit. */
@@ -20,7 +20,7 @@ export type Findings = {
   readonly accounts: Map<string, Totals>
   /** The sums of the current day and month; undefined if unknown. */
   readonly running: RunningSums | undefined
-  /** The corrections that would make keys and accounts equal their charges. */
+  /** The corrections that make keys and accounts equal to their charges. */
   readonly corrections: BudgetCorrection[]
   report(this: void, problem: string): void
 }
@@ -35,7 +35,8 @@ export function totalsOf(findings: Findings, keyId: string): Totals {
 export function addSpent(findings: Findings, charge: Row, spent: number, endedAt: number, backAt = endedAt): void {
   const key = text(charge, 'key_id')
   totalsOf(findings, key).spent += spent
-  // Both are refunded in the period of the charge; around midnight an account may be on the next day already.
+  // Keys and accounts get refunds in the period of the charge; around midnight an account may already be on the next
+  // day.
   findings.running?.add(`key ${key}`, spent, endedAt)
   for (const account of accountsOf(charge)) {
     accountTotals(findings, account).spent += spent

@@ -5,8 +5,8 @@ import { ask, type Rows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
 /**
- * Releases the holds of charges, given as rows with `payerColumns` and `hold`: keys in the order of their ids, and then
- * accounts, so that two transactions cannot deadlock.
+ * Releases the holds of charges, given as rows with `payerColumns` and `hold`: first of keys in the order of their
+ * ids, then of accounts, so that two transactions cannot deadlock.
  */
 export function* giveHoldsBack(charges: Rows): QueryProgram<void> {
   const holds = new Map<string, number>()

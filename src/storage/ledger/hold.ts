@@ -14,12 +14,12 @@ import { factColumns, factValues } from './fact-values.ts'
 const insertReserved = `INSERT INTO charge (${factColumns.join(', ')}, rule, state, hold, owner, epoch, idem_key,
     idem_fingerprint, created_at, levels) VALUES (${factColumns.map(() => '?').join(', ')}, ?, 'reserved', ?, ?, ?, ?, ?, ?, ?)`
 
-/** How long an idempotency key and its stored response are kept. */
+/** The validity of an idempotency key and its stored response. */
 export const idempotencyMs = 24 * 3_600_000
 
 /**
  * Opens a charge and takes its hold from the budgets of the key, its user and its group, or returns the reason for a
- * refusal. The statement that moves a budget also tests it: two requests may not spend the same micros.
+ * refusal. One statement both tests and changes a budget, so two requests cannot spend the same money.
  */
 export function* hold(identity: WriterIdentity, request: HoldRequest, at: number): QueryProgram<HoldResult> {
   const { facts, idempotency, levels = [] } = request
@@ -67,14 +67,16 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
 const isPlain = `budget_period IN ('total', 'day', 'month')`
 const leftOfWindow = `(budget - held - ${spentInWindow})`
 
-/** The period of a key's budget. Locks its row: the first charge of a day moves the previous day to other rows. */
+/**
+ * The period of a key's budget. Locks the key's row: the first charge of a day moves the previous day to other rows.
+ */
 function* lockedPeriod(keyId: string): QueryProgram<BudgetPeriod> {
   const [key] = yield ask(`SELECT budget_period FROM key WHERE id = ? ${lockRows}`, keyId)
   if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
   return text(key, 'budget_period') as BudgetPeriod
 }
 
-/** Takes a hold of a key whose budget is for a window; undefined if the budget has no window, or is too small. */
+/** Takes the hold of a key with a window budget; undefined if the budget has no window, or too little is left. */
 function* holdOfWindow(
   identity: WriterIdentity,
   { facts: { keyId }, hold: wanted }: HoldRequest,
@@ -92,7 +94,7 @@ function* holdOfWindow(
   return key
 }
 
-/** The charge that already has the idempotency key; a charge that ended more than 24 hours ago frees the key. */
+/** The charge that already has the idempotency key. A charge that ended more than 24 hours ago frees the key. */
 function* findTaken(
   facts: ChargeFacts,
   idempotency: NonNullable<HoldRequest['idempotency']>,
@@ -114,7 +116,8 @@ function* findTaken(
 }
 
 /**
- * If its clock was ahead, a charge would keep its idempotency key too long: it keeps it for 24 hours from the next use.
+ * The end of a charge's idempotency key. A charge from a clock that was ahead would keep it too long, so it keeps it
+ * for 24 hours from the next use.
  */
 function* takenUntil(charge: Row, at: number): QueryProgram<number> {
   const createdAt = whole(charge, 'created_at')

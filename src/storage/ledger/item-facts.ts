@@ -1,12 +1,12 @@
 import type { ChargeItem, ChargeItemFacts } from '../../domain/charge.ts'
 
 /**
- * The beginning of the cell of an item whose source is the answer's own report: the column `source` of such an item is
+ * The beginning of the cell of an item whose source is the response's report. The column `source` of such an item is
  * `output`, because the column allows only three values.
  */
 export const itemFactsBegin = '{"source":"told"'
 
-/** The column `told` of a charge item. */
+/** The cell of the column `told` for a charge item. */
 export function writeItemFacts({ source, told }: ChargeItem): string | null {
   if (source === 'told') return JSON.stringify({ source, ...told })
   return told === undefined ? null : JSON.stringify(told)

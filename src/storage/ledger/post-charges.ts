@@ -21,18 +21,18 @@ const ended = 'rule state reason hold amount line_count delivery owner epoch cre
 const chargeColumns = [...factColumns, ...ended]
 
 /**
- * Opens and settles charges in one step, as `ChargeQueue` has collected them: nearly all as one segment. Of the others,
- * a charge that this process has reserved is settled with its items and releases its hold; one that has ended, or is in
- * a segment, stays unchanged, so nothing is ever booked twice. New charges are written many rows at a time: one by one
- * they cost four times as much.
+ * Opens and settles charges in one step, in the groups of `ChargeQueue`: nearly all as one segment. A charge that this
+ * process has reserved is settled with its items and releases its hold; a charge that has ended, or is in a segment,
+ * stays unchanged, so nothing is booked twice. New charges are written many rows at a time: single rows cost four
+ * times as much.
  */
 export function* postCharges(
   identity: WriterIdentity,
   { segment, rows, at: now }: Posted & { readonly at: number },
 ): QueryProgram<null> {
   const posted = rows === null ? null : (JSON.parse(rows) as PostedRows)
-  // Locks the keys of the segment and of the rows in one order: otherwise a transaction that waits for one of these
-  // keys could hold another that a second transaction needs.
+  // Locks the keys of the segment and of the rows in one common order. Otherwise two transactions could each wait for a
+  // key that the other has locked.
   if (segment && posted) yield* lockKeys([...keysOf(segment), ...posted.charges.map(charge => charge[keyAt] as string)])
   if (segment) yield* writeChargeBatch(identity, segment, now)
   if (posted) yield* postRows(identity, posted, now)
@@ -59,7 +59,8 @@ function* postRows(identity: WriterIdentity, { rules, charges, lines }: PostedRo
     if (known.has(id)) ended.push(...(yield* endHeld(identity, charge, linesOf.get(id) ?? [])))
     else fresh.push(charge)
   }
-  // Keys come before accounts, for both: held charges are booked on accounts that other transactions wait for.
+  // Keys are locked before accounts, for both kinds of charges: held charges are booked on accounts that other
+  // transactions wait for.
   if (ended.length > 0)
     yield* lockKeys([...fresh, ...ended.map(({ charge }) => charge)].map(charge => text(charge, 'key_id')))
   yield* insertSettled(identity, fresh, linesOf, now)
@@ -123,7 +124,9 @@ function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]):
   return [{ charge: settled as Row, heldNow: whole(held, 'hold'), at }]
 }
 
-/** Books new charges that have ended. Items come first: a charge that has ended accepts no more of them. */
+/**
+ * Books new charges that have ended. Items are written first, because a charge that has ended accepts no more items.
+ */
 export function* insertSettled(
   identity: WriterIdentity,
   charges: readonly Row[],

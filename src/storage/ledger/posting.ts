@@ -1,7 +1,7 @@
 import type { ChargeFacts, ChargeItem, Settlement } from '../../domain/index.ts'
 import type { Micros } from '../../util/index.ts'
 
-/** A completely known charge: its facts and its amount. */
+/** A charge with a known amount. */
 export type Posting = {
   readonly facts: ChargeFacts
   readonly lines: readonly ChargeItem[]

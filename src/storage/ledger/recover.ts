@@ -21,13 +21,16 @@ import { bookAll } from './settle.ts'
 import { sweep } from './sweep.ts'
 
 const stopped = 'gateway_stopped'
-/** Rows of one statement. */
+/** The number of rows in one statement. */
 const together = 1_000
 
-/** The number of charges that are checked, those that ended last. */
+/** The number of charges that are checked: those that ended last. */
 const lookedAt = 5_000
 
-/** Two processes that find the same rows missing would both write them: the second waits for this row. */
+/**
+ * Serialises recoveries: two processes that find the same missing rows would both write them, so the second waits for
+ * this row.
+ */
 const oneAtATime = `INSERT INTO meta (name, value) VALUES ('recoveries', 1)
   ON CONFLICT (name) DO UPDATE SET value = meta.value + 1`
 
@@ -35,12 +38,15 @@ const segmentsTogether = 64
 const lastSegments = `SELECT s.*, r.epoch AS alive FROM segment s
   LEFT JOIN replica r ON r.owner = s.owner AND r.epoch = s.epoch WHERE s.last_id < ? ORDER BY s.last_id DESC LIMIT ${segmentsTogether}`
 
-/** A condition on a charge: its process has ended or was silent for too long. */
+/** Condition on a charge: its process has ended or was silent for too long. */
 const isLeft = `NOT EXISTS (SELECT 1 FROM replica WHERE replica.owner = charge.owner AND replica.epoch = charge.epoch)`
-/** No process continues the charge: the charge of a job is ended by the job. */
+/** Condition: no process continues the charge. A running job ends its own charge. */
 const isOver = `${isLeft} AND NOT EXISTS (SELECT 1 FROM job WHERE job.id = charge.id AND job.state = 'running')`
 
-/** `JSON.stringify` writes rules, and escapes the quotes of this text in any other text. */
+/**
+ * The condition is safe, because `JSON.stringify` writes rules, and escapes the quotes of this text inside other
+ * texts.
+ */
 const buysNothing = `rule LIKE '%"nothingBought":true%'`
 
 /**
@@ -57,7 +63,7 @@ export function* begin(identity: Omit<WriterIdentity, 'epoch'>, at: number, isAl
   return recovery
 }
 
-/** Ends the charges that an earlier gateway left, before the workers of the next one bill. */
+/** Ends the charges that an earlier gateway left, before the workers of the next gateway begin to bill. */
 export function* clear(
   self: Pick<WriterIdentity, 'chain' | 'part' | 'zone' | 'thresholds'>,
   at: number,
@@ -79,7 +85,7 @@ export function* beat(identity: WriterIdentity, at: number): QueryProgram<Recove
 
 /** Ends charges that other processes have left. A second run changes nothing. */
 function* endLeft(identity: WriterIdentity, at: number): QueryProgram<Recovery> {
-  // A process that recovers for others has no jobs of its own: the jobs wait for the first worker.
+  // A process that recovers for others takes no jobs: they wait for the first worker.
   if (identity.owner !== '') yield* adoptJobs(identity)
   yield* writeMissingLogs(at)
   yield* lockLeft()
@@ -90,8 +96,8 @@ function* endLeft(identity: WriterIdentity, at: number): QueryProgram<Recovery> 
 }
 
 /**
- * Locks keys and accounts of all these charges in the common order, so that the first one to be ended has no lock
- * before the others.
+ * Locks keys and accounts of all these charges in the common order, so that ending the first one does not lock out of
+ * order.
  */
 function* lockLeft(): QueryProgram<void> {
   const left = yield ask(`SELECT ${payerColumns} FROM charge WHERE state = 'reserved' AND ${isOver}`)
@@ -137,9 +143,9 @@ function* settleLined(identity: WriterIdentity, at: number): QueryProgram<number
 }
 
 /**
- * Writes log rows that are missing. Log rows are queued, so a crash loses the last ones; those of charged requests are
- * written from their charges. The queue holds seconds, not hours: charges older than the last 5,000 had their rows
- * written long ago. Rows deleted for their age stay deleted, unless a clock that was ahead caused it.
+ * Writes missing log rows. Log rows are queued, so a crash loses the last ones; rows of charged requests are written
+ * from their charges. The queue holds seconds, not hours, so the rows of charges before the last 5,000 were written
+ * long ago. Rows deleted for their age stay deleted, unless a clock that was ahead caused it.
  */
 function* writeMissingLogs(at: number): QueryProgram<void> {
   yield ask(oneAtATime)
@@ -164,7 +170,7 @@ function* writeMissingOfSegments(at: number): QueryProgram<void> {
   for (let looked = 0; looked < lookedAt; ) {
     const segments = yield ask(lastSegments, before)
     const left = segments.filter(row => row['alive'] === null)
-    // A gateway also starts with a damaged segment; an audit reports it.
+    // A gateway must start even with a damaged segment; an audit reports it.
     const booked = left.flatMap(row => readSound(row) ?? []).filter(one => one.at >= since)
     yield* writeMissing(booked.map(logOfBooked))
     looked += segments.reduce((sum, row) => sum + whole(row, 'count'), 0)
@@ -175,7 +181,7 @@ function* writeMissingOfSegments(at: number): QueryProgram<void> {
 }
 
 function* writeMissing(rows: readonly LogRow[]): QueryProgram<void> {
-  // Additional charges share the row of the images' charge.
+  // A charge of use besides images shares the log row of the images' charge.
   yield* writeRows(yield* findMissing(rows.filter(({ id }) => !id.endsWith(useChargeId('')))))
 }
 
@@ -212,7 +218,7 @@ function logOfBooked({ id, payer, terms, at }: Booked): LogRow {
   }
 }
 
-/** The outcome as far as a charge records it. */
+/** The outcome of a request, as far as its charge shows it. */
 function outcomeOf(delivery: string) {
   const isWhole = delivery === 'confirmed'
   return {

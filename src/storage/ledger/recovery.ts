@@ -10,7 +10,7 @@ export type Recovery = {
   readonly toReview: number
 }
 
-/** @returns false if there was nothing to end */
+/** @returns false if no charge was ended */
 export function hasEnded({ settled, voided, toReview }: Recovery): boolean {
   return settled + voided + toReview > 0
 }

@@ -20,12 +20,15 @@ export type Refunding = PartialRefund & {
   readonly at: number
 }
 
-/** The refund changes the key's spending: until it commits, no other process refunds a charge of that key. */
+/**
+ * Locks the key, because the refund changes its spending: until it commits, no other process refunds a charge of that
+ * key.
+ */
 const lockKey = `SELECT id FROM key WHERE id = ? ${lockRows}`
 
 /**
- * Refunds a settled charge, all that is left of it or a part, by an opposite entry; the charge itself does not change.
- * @returns the refunded micros: 0 if less was left, or if the earlier refunds are not `refunded` in total
+ * Refunds the remainder of a settled charge, or a part of it, by an opposite entry; the charge itself does not change.
+ * @returns the refunded micro-units: 0 if less was left, or if earlier refunds are not `refunded` in total
  */
 export function* refund(
   identity: Scribe,
@@ -43,7 +46,7 @@ export function* refund(
   if (amount <= 0 || amount > left || (refunded !== undefined && refunded !== before)) return 0
   const digest = digestCharge(charge, lines)
   const entry = { chargeId: id, debit: sales, credit: accountOf(keyId), amount, actor: by, reason, at, digest }
-  // Writes its entry first: if another entry has its number, it fails before any budget has changed.
+  // Writes the entry first: if another entry has its number, it fails before any budget has changed.
   yield* postAll(identity, [{ ...entry, kind: 'refund', nth: earlier.length }], table)
   const then = yield* bookedOn(identity.zone, whole(charge, 'ended_at'))
   yield* giveBack(keyId, amount, then)
@@ -53,8 +56,8 @@ export function* refund(
 }
 
 /**
- * Returns a refund to the user, the balance that paid, and the group: also in the day and the month of the charge, by
- * date.
+ * Returns a refund to the user, to the balance that paid, and to the group; also in the day and the month of the
+ * charge.
  */
 function* giveLevelsBack(
   identity: Scribe,

@@ -11,7 +11,7 @@ import type { Scribe } from '../writer-identity.ts'
 export type Corrections = {
   readonly repairs: number
   readonly corrections: readonly BudgetCorrection[]
-  /** False if the audit found another problem: then the charges cannot correct budgets. */
+  /** False if the audit found another problem, so that the charges cannot correct budgets. */
   readonly isSound: boolean
 }
 
@@ -31,16 +31,16 @@ const correctAccount = `INSERT INTO account (kind, name, part, spent, held, day_
     ${ofSpell('day', 'account', 'excluded.day_start', 'excluded.day_spent')},
     ${ofSpell('month', 'account', 'excluded.month_start', 'excluded.month_spent')}`
 
-/** How often budgets were corrected. */
+/** The number of corrections of budgets. */
 export function* countRepairs(): QueryProgram<number> {
   const [row] = yield ask('SELECT value FROM meta WHERE name = ?', repairsName)
   return row ? whole(row, 'value') : 0
 }
 
 /**
- * Adds the differences that an audit found to keys and accounts. Concurrent bookings add to both sides alike, so the
- * differences remain valid, unless another process has corrected budgets meanwhile.
- * @returns false if it has: then the audit has to run again
+ * Adds the differences that an audit found to keys and accounts. Concurrent bookings change both sides alike, so the
+ * differences remain valid unless another process has corrected budgets meanwhile.
+ * @returns false if another process has; the audit has to run again
  */
 export function* repairBudgets(
   identity: Scribe,

@@ -3,16 +3,16 @@ import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
-/** Lease duration. */
+/** The duration of a lease. */
 const leaseMs = 30_000
-/** How often a billing process renews its lease. */
+/** The interval at which a billing process renews its lease. */
 export const beatMs = 5_000
 /** The lease of a process that holds the file's lock: only the next holder of the lock ends it. */
 const endless = Number.MAX_SAFE_INTEGER
 
 /** A billing process, before it has an epoch. */
 export type Replica = {
-  /** One for each open storage. */
+  /** Unique for each open storage. */
   readonly owner: string
   /** Its host name, for messages. */
   readonly host: string
@@ -42,9 +42,10 @@ export function* join({ owner, host }: Replica, at: number, isAlone: boolean): Q
 }
 
 /**
- * Extends the lease, and ends those that have expired. A process that was silent for too long has lost its charges and
- * begins again, in a new epoch. If a process finds its own lease expired, no process has checked leases, or the clock
- * has jumped: then it extends every lease, and a process that has really ended does not renew its own.
+ * Extends the lease of this process, and ends expired leases. A process that was silent for too long has lost its
+ * charges and begins again, in a new epoch. If a process finds its own lease expired, either no process has checked
+ * leases, or the clock has jumped: it then extends every lease, and processes that have really ended do not renew
+ * theirs.
  */
 export function* renew(
   identity: WriterIdentity,
@@ -58,7 +59,7 @@ export function* renew(
   )
   if (own && whole(own, 'is_over') === 1)
     yield ask(`UPDATE replica SET lease_until = now_ms(?) + ${leaseMs} WHERE lease_until < now_ms(?)`, at, at)
-  // If a clock was ahead, a lease would outlive its process by the same time.
+  // A lease from a clock that was ahead would outlive its process by the difference.
   yield ask(
     `UPDATE replica SET lease_until = now_ms(?) + ${leaseMs}
      WHERE lease_until > now_ms(?) + ${2 * leaseMs} AND lease_until < ${endless}`,
@@ -75,13 +76,13 @@ export function* renew(
   return { epoch, lapsed: yield* dropLapsed(at) }
 }
 
-/** Whether a process has its lease; if so, no other process ends it before this transaction ends. */
+/** Whether a process has its lease. If so, no other process ends the lease before this transaction ends. */
 export function* keepLease({ owner, epoch }: WriterIdentity): QueryProgram<boolean> {
   const rows = yield ask(`SELECT epoch FROM replica WHERE owner = ? AND epoch = ? ${lockRows}`, owner, epoch)
   return rows.length > 0
 }
 
-/** Ends the lease of a process that has ended: the next check ends the charges that it left reserved. */
+/** Ends the lease of a process that has ended, so that the next check ends the charges that it left reserved. */
 export function* forget(owner: string): QueryProgram<boolean> {
   const rows = yield ask('DELETE FROM replica WHERE owner = ? RETURNING owner', owner)
   return rows.length > 0
@@ -97,9 +98,7 @@ export function* dropAll(): QueryProgram<void> {
   yield ask('DELETE FROM replica')
 }
 
-/**
- * Records the version and revision that this process runs. Records nothing if the process has lost its lease meanwhile.
- */
+/** Records the version and revision of this process, unless it has lost its lease meanwhile. */
 export function* introduce(
   { owner }: Pick<WriterIdentity, 'owner'>,
   { version, revision }: { readonly version: string; readonly revision: string },

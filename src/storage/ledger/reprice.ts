@@ -20,13 +20,13 @@ export function* reprice(
   const [known] = yield ask('SELECT 1 AS known FROM charge WHERE id = ?', id)
   if (known) return false
   const why = `repriced as ${id}: ${reason}`
-  // Refunds all of it or nothing: a part that was refunded before was refunded at the old price.
+  // Refunds everything or nothing: an earlier partial refund was at the old price.
   const whole = { id: charge.id, by, reason: why, at, refunded: 0 }
   if (charge.amount > 0 && (yield* refund(identity, whole)) === 0) return false
   const amount = amountOfItems(lines)
   if (amount === 0) return true
   const facts = factValues({ ...charge, id, rule, configRevision })
-  // The upstream charges once: its cost stays with the replaced charge.
+  // The upstream charges only once, so its cost stays with the replaced charge.
   const posted = [...facts, 0, amount, lines.length, charge.delivery, at, null] as const
   const settled = chargeRow(identity, posted, [JSON.stringify(rule)])
   const row = { ...settled, reason: `reprices ${charge.id}: ${reason}`, created_at: charge.createdAt }

@@ -54,7 +54,8 @@ export function* resolve(identity: Scribe, { id, how, by, reason, at, amount = 0
 }
 
 /**
- * Adds one item with the cost that an administrator decided. @returns false if the charge needs no review, or held less
+ * Adds one item with the cost that an administrator decided. @returns false if the charge is not under review, or held
+ * less
  */
 function* addDecided(id: string, amount: number): QueryProgram<boolean> {
   const [charge] = yield ask(

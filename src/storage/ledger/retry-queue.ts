@@ -10,9 +10,9 @@ export type Ending = { [C in 'settle' | 'endEmpty']: { readonly change: C; reado
 export type Owing = { readonly id: string; readonly ending: Ending }
 
 /**
- * Ends of charges that could not be written at first. They are written when writing works again: no hold stays because
- * the storage was unavailable for a while. All of them are conditional, so one that succeeded before is a no-op. There
- * are at most as many as charges in flight; if the process dies first, the next start recovers the charges.
+ * Ends of charges that could not be written at first. They are written when writing works again, so no hold stays
+ * because the storage was unavailable for a while. All are conditional, so an end that succeeded before has no effect.
+ * There are at most as many as charges in flight. If the process dies first, the next start recovers the charges.
  */
 export class RetryQueue {
   #endings = new Map<string, Ending>()
@@ -30,7 +30,7 @@ export class RetryQueue {
   }
 
   /**
-   * Queues an end that failed by itself, or found nothing to end: a database that was frozen may yet commit an earlier
+   * Queues an end that failed by itself, or found no charge to end: a frozen database may still commit an earlier
    * request on an abandoned connection. The end is tried once more when that is no longer possible.
    */
   lookAgain(id: string, ending: Ending): void {
@@ -43,10 +43,10 @@ export class RetryQueue {
     return endings
   }
 
-  /** An item of this charge may or may not have been committed. */
+  /** Records that an item of this charge may have been committed. */
   doubt(id: string): void {
     this.#doubts.add(id)
-    // More charges than can be in flight: the oldest have long ended.
+    // There are more charges than can be in flight, so the oldest have long ended.
     if (this.#doubts.size > doubtsMax) for (const oldest of this.#doubts) return void this.#doubts.delete(oldest)
   }
 
@@ -55,7 +55,7 @@ export class RetryQueue {
   }
 }
 
-/** A settlement is made for a charge with items; if it fails, the charge is still not empty. */
+/** Queues an end, but does not replace a settlement: its charge has items, so it is not empty. */
 function put(endings: Map<string, Ending>, id: string, ending: Ending): void {
   if (ending.change === 'endEmpty' && endings.get(id)?.change === 'settle') return
   endings.set(id, ending)

@@ -3,13 +3,13 @@ import { beginningOf } from '../../util/zone.ts'
 
 const lateMs = 3_600_000
 
-/** The spending in a period, by charges, in micro-units. */
+/** The spending in a period from its charges, in micro-units. */
 type RunningSum = {
   /** Charges that ended in the period, less their refunds. */
   readonly spent: number
-  /** Charges that ended in the hour before: they count in the period if a charge of it was booked before. */
+  /** Charges that ended in the hour before the period: they count in it if one of its charges was booked earlier. */
   readonly late: number
-  /** Refunds in the hour before. */
+  /** Refunds in the hour before the period. */
   readonly lateBack: number
 }
 
@@ -17,7 +17,7 @@ type Spell = { readonly start: number; readonly from: number }
 type Sum = { spent: number; late: number; lateBack: number }
 const nothing: RunningSum = { spent: 0, late: 0, lateBack: 0 }
 
-/** Adds up from charges the spending of keys, users, balances and groups in the current day and month. */
+/** Adds up the charges of keys, users, balances and groups in the current day and month. */
 export class RunningSums {
   readonly #zone: string
   /** Periods by name: the current one, and the next one if it begins within the hour. */
@@ -37,7 +37,7 @@ export class RunningSums {
     this.addOf(['day', 'month'], payer, amount, endedAt, backAt)
   }
 
-  /** The same for a day or a month alone. */
+  /** The same for some of the periods. */
   addOf(periods: readonly ('day' | 'month')[], payer: string, amount: number, endedAt: number, backAt = endedAt): void {
     if (amount === 0) return
     for (const period of periods) {
@@ -45,7 +45,7 @@ export class RunningSums {
         if (Math.max(endedAt, backAt) < from - lateMs) continue
         const sum = this.#of(payer, period, start)
         if (backAt < from && amount < 0 && backAt >= from - lateMs) sum.lateBack -= amount
-        // A refund reduces the period of its charge, whenever it is made.
+        // A refund reduces the period of its charge, not that of the refund.
         if (this.#isIn(period, start, endedAt)) sum.spent += amount
         else if (amount > 0 && endedAt < from) sum.late += amount
       }

@@ -13,11 +13,12 @@ import type { WriterIdentity } from '../writer-identity.ts'
 import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.ts'
 import { idempotencyMs } from './hold.ts'
 
-/** Stored responses are links or small images; for anything larger only the charge's id is stored. */
+/** The maximum size of a stored response: links or small images. For larger ones only the charge's id is stored. */
 const answerBytesMax = 1_048_576 + 65_536
 
 /**
- * Ends a reserved charge of this process that has items, `now`, as of `at`. @returns false if there is no such charge
+ * Ends a reserved charge of this process that has items. `at`: its end; `now`: the time of booking. @returns false if
+ * there is no such charge
  */
 export function* settle(identity: WriterIdentity, settlement: Settlement, at: number, now = at): QueryProgram<boolean> {
   const [charge] = yield ask(
@@ -62,8 +63,8 @@ export function book(
 }
 
 /**
- * The same for several charges: keys in the order of their ids, then accounts, each once, in the common lock order. In
- * another order two transactions could deadlock, and all others would wait for both.
+ * The same for several charges: first keys in the order of their ids, then accounts, each once, in the common lock
+ * order. In another order two transactions could deadlock.
  */
 export function* bookAll(
   identity: WriterIdentity,
@@ -73,7 +74,7 @@ export function* bookAll(
 ): QueryProgram<void> {
   const inOrder = ended.length === 1 ? ended : ended.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
   const late = new Set(ended.flatMap(one => (isLate(one.at, now, identity.zone) ? [text(one.charge, 'key_id')] : [])))
-  // As with accounts: changes by other transactions, around midnight or for late bookings, are read after they commit.
+  // As with accounts, changes by other transactions around midnight or for late bookings are read after they commit.
   if (late.size > 0 || ended.some(({ at }) => isAroundMidnight(at, identity.zone)))
     yield* lockKeys(ended.map(({ charge }) => text(charge, 'key_id')))
   for (const { charge, heldNow, at } of inOrder) {

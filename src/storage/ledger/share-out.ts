@@ -17,8 +17,8 @@ export function shareOut(amount: number, weights: readonly number[]): readonly n
 }
 
 /**
- * How a refund divides among the items of its charge. `before`: the amount that was refunded before it. The parts of
- * all refunds of a charge add up to those of one refund of their sum.
+ * The parts of a refund for the items of its charge. `before`: the sum of earlier refunds. The parts of all refunds of
+ * a charge add up to those of one refund of their sum.
  */
 export function shareOfRefund(amount: number, before: number, prices: readonly number[]): readonly number[] {
   const upTo = shareOut(before + amount, prices)

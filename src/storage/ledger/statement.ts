@@ -17,7 +17,7 @@ import { eachCharge } from './find.ts'
 import { shareOfRefund } from './share-out.ts'
 import { sumBalances } from './sum-balances.ts'
 
-/** From a moment on, and before another. */
+/** From `from` (inclusive) to `until` (exclusive), in milliseconds since the epoch. */
 type Span = { readonly from: number; readonly until: number }
 
 /**
@@ -28,8 +28,8 @@ type Booking = { settledAt?: number; readonly refunds: { readonly at: number; re
 const none: StatementTotals = { charges: 0, charged: 0, refunds: 0, refunded: 0 }
 
 /**
- * The charged and refunded amounts between two moments, by payer: from the charges and their items, with the sum of the
- * ledger's entries of that time next to it. Reads the whole ledger, for the opening amount; must run on one snapshot.
+ * The charged and refunded amounts between two times by payer: from the charges and their items, and next to it the
+ * sums of the ledger's entries. Reads the whole ledger, because of the opening amounts. Must run on one snapshot.
  */
 export function* sumStatement({ endUser, tag, ...span }: StatementQuery): QueryProgram<Statement> {
   const accounts = new Accounts(span)
@@ -54,7 +54,7 @@ export function* sumStatement({ endUser, tag, ...span }: StatementQuery): QueryP
   }
 }
 
-/** For charges from one id to another: when those in rows were settled, and all refunds. */
+/** The times of settlement of charges in rows, and all refunds, for charges from one id to another. */
 function* findBookings(first: string, last: string): QueryProgram<ReadonlyMap<string, Booking>> {
   const found = new Map<string, Booking>()
   for (const table of ['entry', 'reversal']) {
@@ -89,8 +89,8 @@ class Accounts {
   }
 
   /**
-   * `isSelected`: whether the charge is also in its account, or only in the totals, which are compared with the
-   * entries.
+   * Adds a charge to the totals, which are compared with the entries. `isSelected`: whether it is also added to its
+   * account.
    */
   add(charge: Charge, booking: Booking | undefined, isSelected: boolean): void {
     const { from, until } = this.#span
@@ -180,7 +180,7 @@ function addLines(
 const rowTotals = (table: string): string => `SELECT kind, count(*) AS count, coalesce(sum(amount), 0) AS amount
   FROM ${table} WHERE created_at >= ? AND created_at < ? AND kind IN ('settle', 'refund') GROUP BY kind`
 
-/** The sums of the entries between two moments, in rows and in segments. */
+/** The sums of the entries between two times, from rows and segments. */
 export function* sumEntries({ from, until }: Span): QueryProgram<StatementTotals> {
   const totals: Writable<StatementTotals> = { ...none }
   for (const table of ['entry', 'reversal'])

@@ -5,7 +5,7 @@ import { text, whole } from '../rows.ts'
 
 type Writable<T> = { -readonly [N in keyof T]: T[N] }
 
-/** Whether a booking was before a span, in it, or after it. Its two parameters are the span. */
+/** Whether a booking was before, in or after a span. Its two parameters are the bounds of the span. */
 const part = `CASE WHEN e.created_at < ? THEN 'before' WHEN e.created_at < ? THEN 'within' ELSE 'after' END`
 
 const topUps = `SELECT e.credit AS account, 'topup' AS kind, ${part} AS part, count(*) AS count, sum(e.amount) AS amount
@@ -21,8 +21,8 @@ const booked = `SELECT 'balance:' || coalesce(u.booked_as, u.name) AS account, u
   FROM "user" u WHERE u.balance IS NOT NULL`
 
 /**
- * Prepaid balances before, in and after a span, from the entries; and the current rest, by the entries and by the
- * books. Must run on one snapshot.
+ * Prepaid balances before, in and after a span, from the entries; and the current remainder, from the entries and from
+ * the accounts. Must run on one snapshot.
  */
 export function* sumBalances({
   from,

@@ -5,7 +5,7 @@ import { ask, type QueryProgram } from '../query.ts'
 import { sweepObjects } from '../stored-objects.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
-/** Deletes expired answers, sessions and setup links, and adds up the separate rows of ended processes. */
+/** Deletes expired answers, sessions and setup links, and merges the separate rows of ended processes. */
 export function* sweep(identity: Pick<WriterIdentity, 'zone'>, at: number): QueryProgram<null> {
   yield ask('DELETE FROM answer WHERE expires_at <= ?', at)
   yield ask('DELETE FROM session WHERE expires_at <= ?', at)

@@ -8,7 +8,10 @@ import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { leave, type Signed } from './trail.ts'
 
-/** The creator must still be able to create tokens: an administrator, or a user of the machine itself. */
+/**
+ * The condition for a valid token. Its creator must still be able to create tokens: an administrator, or a user of the
+ * machine itself.
+ */
 const isValid = `(expires_at IS NULL OR expires_at > ?) AND created_at <= ? AND (made_by = 'command line' OR EXISTS
   (SELECT 1 FROM "user" a WHERE a.name = made_by AND a.role = 'admin' AND a.status = 'active'))`
 
@@ -34,7 +37,7 @@ export function* createAdminToken(
 ): QueryProgram<AdminToken> {
   const { name, hash, hint, role, scopes, ips, expiresAt } = token
   refuseUnprintable(name)
-  // Frees the names of expired tokens.
+  // Expired tokens free their names.
   yield ask('DELETE FROM admin_token WHERE expires_at <= ?', at)
   const id = identity.ids.next('admin_', at)
   const [row] = yield ask(

@@ -10,7 +10,8 @@ import { createUser, refuseErased } from './users.ts'
 import { refuseUnprintable } from '../plain-names.ts'
 
 /**
- * The author of an invitation must still be able to create users: an administrator, or a user of the machine itself.
+ * The condition for a valid invitation. Its author must still be able to create users: an administrator, or a user of
+ * the machine itself.
  */
 const isGood = `expires_at > ? AND created_at <= ? AND (made_by = 'command line' OR EXISTS
   (SELECT 1 FROM "user" a WHERE a.name = made_by AND a.role = 'admin' AND a.status = 'active'))`
@@ -81,7 +82,10 @@ export function* revokeInvitation(
   return true
 }
 
-/** One transaction: if the name is taken the invitation stays unused, and an invitation admits one person. */
+/**
+ * Admits a user in one transaction: if the name is taken, the invitation stays unused, and each invitation admits only
+ * one person.
+ */
 export function* admitUser(
   identity: Scribe,
   { newcomer, by, at }: Signed & { readonly newcomer: Newcomer },

@@ -3,7 +3,10 @@ import { ask, type QueryProgram, type Row, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
 const hourMs = 3_600_000
-/** Rows of one hour; more sign-ins are counted in one more row, so that guesses do not fill the disk. */
+/**
+ * The maximum number of rows per hour; further sign-ins are counted in one more row, so that guesses do not fill the
+ * disk.
+ */
 const rowsOfHour = 200
 const hoursKept = 90 * 24
 const rowsMax = 1_000

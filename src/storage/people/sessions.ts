@@ -42,7 +42,9 @@ export function* endSession({ hash }: { readonly hash: string }): QueryProgram<n
   return null
 }
 
-/** A session that began by a clock that was ahead is invalid: it would stay valid for too long. */
+/**
+ * Finds a valid session. A session from a clock that was ahead is invalid, because it would stay valid for too long.
+ */
 export function* findSession(hash: string, at: number): QueryProgram<{ session: Session; user: User } | undefined> {
   const [row] = yield ask(
     `SELECT s.*, u.name, u.group_name, u.role, u.status, u.password_hash, u.keys_max, u.key_bounds, u.budget,

@@ -21,8 +21,8 @@ export function* offerSetup({ tokenHash, expiresAt }: { tokenHash: string; expir
 }
 
 /**
- * Creates the first administrator. Updates the row of the epoch first: of two simultaneous claims one waits for the
- * other.
+ * Creates the first administrator. Updates the row of the epoch first, so that one of two concurrent claims waits for
+ * the other.
  */
 export function* claimSetup(
   identity: Scribe,
@@ -49,7 +49,7 @@ export function* claimSetup(
     at,
   )
   yield ask('DELETE FROM setup')
-  // A person who was signed in under this name before had another password, or was linked to an issuer.
+  // Earlier sessions and links under this name belong to another password or identity, so they end.
   yield ask('DELETE FROM session WHERE user_name = ?', name)
   yield ask('DELETE FROM sign_in_link WHERE user_name = ?', name)
   yield* revokeSessionKeys(name)

@@ -18,7 +18,7 @@ export function* saveLogin({ login, at }: { readonly login: StoredLogin; readonl
   // Deletes sign-ins that were never completed, and those from a clock that was ahead.
   yield ask('DELETE FROM sign_in_trip WHERE expires_at <= ? OR expires_at > ?', at, at + loginMs + aheadMs)
   const [row] = yield ask('SELECT count(*) AS count FROM sign_in_trip')
-  // Deletes the oldest: if the next one were refused, a few strangers could block everyone's sign-in.
+  // Deletes the oldest instead of refusing the next one: otherwise a few strangers could block every sign-in.
   if (row && whole(row, 'count') >= loginsMax)
     yield ask('DELETE FROM sign_in_trip WHERE hash = (SELECT hash FROM sign_in_trip ORDER BY expires_at, hash LIMIT 1)')
   yield ask(
@@ -64,7 +64,7 @@ export function* linkIdentity(
   identity: Scribe,
   { identity: who, user, alone, by, at }: Linking,
 ): QueryProgram<'linked' | 'taken' | 'other' | 'unknown'> {
-  // Updated first: of two simultaneous links of one user one waits for the other.
+  // Updated first, so that one of two concurrent links of a user waits for the other.
   const [known] = yield ask('UPDATE "user" SET name = name WHERE name = ? AND erased_at IS NULL RETURNING name', user)
   if (!known) return 'unknown'
   const links = yield* listLinks(user)

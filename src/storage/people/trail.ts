@@ -15,7 +15,7 @@ const countedMax = 10_000
 
 type Fields = { readonly [field: string]: unknown }
 
-/** Writes a row with the differences of a change, and an event. A change without differences writes none. */
+/** Writes a row with the differences of a change, and an event. A change without differences writes neither. */
 export function* leave(
   { ids }: Pick<Scribe, 'ids'>,
   { by, at }: Signed,
@@ -56,7 +56,7 @@ export async function listTrail(db: Kysely<Tables>, filter: TrailFilter): Promis
   return rows.map(toTrailRow)
 }
 
-/** How many rows of each action a filter has, most first; if there are very many the newest are counted. */
+/** The number of matching rows by action, highest first; if there are very many, only the newest are counted. */
 export async function countTrail(
   db: Kysely<Tables>,
   filter: Omit<TrailFilter, 'limit' | 'before'>,

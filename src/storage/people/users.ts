@@ -36,7 +36,7 @@ export function* readPasswordHash(name: string): QueryProgram<string | undefined
   return (row && textOrNull(row, 'password_hash')) ?? undefined
 }
 
-/** Whether an administrator can sign in by one of these means. */
+/** Whether an administrator other than `but` can sign in by one of these ways. */
 export function* hasAdmin({ passwords, issuers }: WaysIn, but = ''): QueryProgram<boolean> {
   const rows = yield ask(
     `SELECT u.password_hash IS NOT NULL AS has_password, l.issuer
@@ -44,13 +44,13 @@ export function* hasAdmin({ passwords, issuers }: WaysIn, but = ''): QueryProgra
        AND u.name <> ?`,
     but,
   )
-  // PostgreSQL has booleans, SQLite has 1.
+  // PostgreSQL returns booleans, SQLite returns 1.
   return rows.some(row => (passwords && Boolean(row['has_password'])) || issuers.includes(String(row['issuer'])))
 }
 
 /**
- * Whether a name belonged to an erased person whose charges are in the ledger. It is not given again: the two would be
- * confused.
+ * Whether a name belonged to an erased user whose charges are in the ledger. It is not given again: the two users
+ * would be confused.
  */
 export function* isErased(name: string): QueryProgram<boolean> {
   const [erased] = yield ask(
@@ -83,15 +83,15 @@ export function* createUser(
     at,
   )
   if (!created) throw new StorageError('user_exists', { name })
-  // The person of that name may have been erased during the wait for the row.
+  // The user with that name may have been erased during the wait for the row.
   yield* refuseErased(name)
   yield* leave(identity, { by, at }, 'user.create', name, null, { group, role })
   return null
 }
 
 /**
- * A user who is disabled or gets another role loses all sessions, and the keys created for them. @returns undefined if
- * there is no such user.
+ * Changes a user. A user who is disabled or gets another role loses all sessions, and the keys created for them.
+ * @returns undefined if there is no such user
  */
 export function* changeUser(
   identity: Scribe,
@@ -99,7 +99,8 @@ export function* changeUser(
 ): QueryProgram<User | undefined> {
   const { name, change, ways = null, by, at } = given
   refuseUnprintable(change.group)
-  // Updated first: of two simultaneous changes one waits for the other, and the trail records the state before each.
+  // Updated first, so that one of two concurrent changes waits for the other, and the audit log records the state
+  // before each.
   yield ask('UPDATE "user" SET name = name WHERE name = ?', name)
   const was = yield* findUser(name)
   if (!was) return undefined
@@ -113,7 +114,7 @@ export function* changeUser(
   )
   const became = yield* findUser(name)
   if (!became) return undefined
-  // The rights of a session are decided at sign-in.
+  // A session keeps the rights of its sign-in, so it has to end.
   if (became.status === 'disabled' || became.role !== was.role) {
     yield ask('DELETE FROM session WHERE user_name = ?', name)
     yield* revokeSessionKeys(name)
@@ -134,8 +135,8 @@ const admins = `SELECT name FROM "user" u WHERE role = 'admin' AND status = 'act
   OR EXISTS (SELECT 1 FROM sign_in_link l WHERE l.user_name = u.name))`
 
 /**
- * Refuses to demote, disable or erase the last administrator. Updates the row of the epoch: of two who demote each
- * other at once one waits for the other. @throws StorageError `last_admin`
+ * Refuses to demote, disable or erase the last administrator. Updates the row of the epoch, so that one of two
+ * administrators who demote each other at once waits for the other. @throws StorageError `last_admin`
  */
 export function* needOtherAdmin(name: string, ways: WaysIn | null = null): QueryProgram<void> {
   yield ask(`UPDATE meta SET value = value WHERE name = 'epoch'`)
@@ -156,8 +157,8 @@ export function* revokeSessionKeys(user: string): QueryProgram<null> {
 }
 
 /**
- * Ends the user's sessions except the given one; if none is given, also the keys created for them. @returns false if
- * there is no such user.
+ * Sets a password. Ends the user's sessions except the given one; if none is given, also the keys created for them.
+ * @returns false if there is no such user
  */
 export function* setPassword(
   identity: Scribe,

@@ -4,7 +4,7 @@ import { text, whole } from '../rows.ts'
 import { refuseUnprintable } from '../plain-names.ts'
 
 const where = 'user_name = ? AND page = ?'
-/** Two changes of one user's views wait for each other. */
+/** Locks the user, so that concurrent changes of a user's views wait for each other. */
 const owner = `SELECT name FROM "user" WHERE name = ? AND erased_at IS NULL ${lockRows}`
 
 /** The views of all pages, in the order of creation. */

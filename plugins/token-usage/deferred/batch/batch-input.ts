@@ -21,10 +21,10 @@ import { refuseUnpriced } from '../../refuse-unpriced.ts'
 import type { UsageFacet } from '../../schema.ts'
 import { isFree, policyOf, usageRule } from '../../usage-rule.ts'
 
-/** Maximum objects that the requests of a batch may refer to. */
+/** The maximum number of objects that the requests of a batch may refer to. */
 const referencesMax = 10_000
 
-/** The model of a batch, and how its use is priced. No rule: its requests are free. */
+/** The model of a batch, and the pricing of its usage. Without a rule, its requests are free. */
 export type BatchModel = {
   readonly model: Model
   readonly facet: UsageFacet | undefined
@@ -37,13 +37,13 @@ type Terms = {
   /** Operation of each request. */
   readonly operation: string
   readonly traits: OperationTraits | undefined
-  /** The requests are in a file that is not rewritten: they use the upstream's names of models. */
+  /** Whether the requests are in a file. It is not rewritten, so they use the upstream's names of models. */
   readonly isFile: boolean
   readonly tier: string
   readonly parseObject: Host['parseObject']
 }
 
-/** Checks the requests of a batch one by one, as if each were sent alone, and adds up their highest cost. */
+/** Checks the requests of a batch one by one, as if each were sent separately, and adds up their maximum cost. */
 export class BatchInput {
   readonly #terms: Terms
   readonly #objects = new Map<
@@ -65,7 +65,7 @@ export class BatchInput {
     return this.#found
   }
 
-  /** Objects that the requests refer to. */
+  /** The objects that the requests refer to. */
   get objects() {
     return [...this.#objects.values()]
   }
@@ -130,7 +130,7 @@ export class BatchInput {
     return { model, facet, rule: usageRule(model, context.slots.need(callerSlot).group.multiplier) }
   }
 
-  /** The declarations of a request are checked as at its own endpoint. */
+  /** Checks the declarations of a request as its own endpoint does. */
   #checkDeclared({ name, family }: Model, body: Body, json: JsonObjectView, place: string): void {
     const { tools, models, objects } = json.declared
     const drawing = imageToolOf(body)

@@ -26,23 +26,23 @@ import { holdMost } from '../../hold-most.ts'
 import { createTakenStage, type DeferredWork, type WorkTools } from '../deferred-work.ts'
 import { BatchInput, type BatchModel } from './batch-input.ts'
 
-/** Bytes of requests that are read in one turn of the event loop. */
+/** The number of bytes of requests that are read in one turn of the event loop. */
 const turnBytes = 262_144
 /** The maximum length of a line in a batch. */
 const lineBytesMax = 16 * 1024 * 1024
 
 export type BatchTools = WorkTools & { readonly parseObject: Host['parseObject'] }
 
-/** A batch whose creation is requested. */
+/** A batch that a request creates. */
 type Batch = {
   readonly work: DeferredWork
   readonly batch: BatchTraits
   readonly operation: string
   readonly input: BatchInput
-  /** Bytes of the requests. */
+  /** The number of bytes of the requests. */
   bytes: number
   isHeld: boolean
-  /** The upstream may have created it. */
+  /** Whether the upstream may have created it. */
   isSent: boolean
 }
 
@@ -71,13 +71,13 @@ function operationOf({ plan }: RequestContext, body: Body, { requests }: BatchTr
   if (!('file' in requests)) return requests.operation
   const path = readField(body, requests.path)
   const route = plan.routes.find(one => one.method === 'POST' && one.path === path && one.serve === undefined)
-  // Images are charged as they pass, but those of a batch do not pass here.
+  // Images are charged as they pass, but the images of a batch do not pass through here.
   if (!route || route.body !== 'json' || route.traits?.images || route.deferred?.batch || route.session)
     throw fail('batch_path_refused', { path: textOf(path) }, { param: requests.path })
   return route.operation
 }
 
-/** A value as the client sees it. */
+/** A value in an error message. */
 function textOf(value: Json | undefined): string {
   return (typeof value === 'string' ? value : JSON.stringify(value ?? null)).slice(0, 120)
 }
@@ -125,7 +125,7 @@ const longLines = {
     fail('batch_line_invalid', { place: `line ${line}`, why: `it is longer than ${lineBytesMax} bytes` }),
 }
 
-/** Sends the creation of a batch whose requests are in a stored file: the file is read and checked before. */
+/** Sends the creation of a batch whose requests are in a stored file, after reading and checking the file. */
 export function sendBatch(
   tools: BatchTools,
   context: RequestContext,
@@ -184,8 +184,8 @@ function parseLine(parse: Host['parseObject'], line: Buffer, place: string): Jso
 }
 
 /**
- * The objects in requests must belong to the key, and be at the upstream of the file. @throws Failure
- * batch_object_unknown
+ * Checks that the objects in requests belong to the key, and are at the upstream of the file.
+ * @throws Failure batch_object_unknown
  */
 async function checkObjects(
   { stores: { objects } }: BatchTools,
@@ -218,7 +218,7 @@ async function holdBatch(tools: BatchTools, { context, target, found }: BatchReq
   context.notes.charge = true
 }
 
-/** Replaces the names of models in a body that is rewritten anyway. */
+/** Replaces the names of models in a body, which is rewritten anyway. */
 export function renameBatch(
   { slots }: RequestContext,
   out: Outbound,

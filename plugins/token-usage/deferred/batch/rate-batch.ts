@@ -17,7 +17,7 @@ import type { RatedWork } from '../end-charge.ts'
 import type { EndedWork } from '../follow.ts'
 import { factsOf, type WorkTerms } from '../rate-response.ts'
 
-/** The maximum length of a line of results: if one is longer the charge needs a review. */
+/** The maximum length of a line of results; if a line is longer, the charge needs a review. */
 const lineBytesMax = 64 * 1024 * 1024
 const none = { kind: 'none' } as const
 
@@ -26,7 +26,7 @@ export type RatedBatch = RatedWork & { readonly files: ReadonlyMap<string, numbe
 
 type Group = UsageGroup & { readonly uses: Use[] }
 
-/** Adds up the use in the lines of results, by the prices of each line. */
+/** Adds up the usage in the lines of results, at the prices of each line. */
 class BatchTotals {
   readonly #terms: WorkTerms
   readonly #operation: string
@@ -34,7 +34,7 @@ class BatchTotals {
   readonly #groups = new Map<string, Group>()
   readonly implausible = new Set<string>()
   readonly missing = new Set<string>()
-  /** Lines that cannot be read. */
+  /** The number of lines that cannot be read. */
   unread = 0
 
   constructor(terms: WorkTerms) {
@@ -150,7 +150,7 @@ type Results = {
   readonly headers: { readonly [name: string]: string }
 }
 
-/** @returns the number of bytes */
+/** Reads a results file line by line. @returns the number of bytes */
 async function readResults(
   client: UpstreamClient,
   { operation, id, headers }: Results,

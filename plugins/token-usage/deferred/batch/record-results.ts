@@ -5,7 +5,7 @@ type Ended = {
   readonly context: RequestContext
   readonly id: string
   readonly ended: EndedWork
-  /** Bytes of each file of results. */
+  /** The number of bytes of each result file. */
   readonly files: ReadonlyMap<string, number>
   readonly now: number
 }
@@ -18,7 +18,7 @@ export async function recordResults(
   const { creates } = context.route.object ?? {}
   if (!creates) return
   const [own] = await objects.find(context.payer, [{ kind: creates.kind, id }])
-  // The client may have deleted it.
+  // The client may have deleted the batch.
   if (!own) return
   const value = JSON.parse(ended.bytes.toString()) as { readonly [name: string]: unknown }
   const shown = JSON.stringify(withLinks(creates, id, value))
