@@ -6,8 +6,7 @@ import { HandClock } from '../harness/exchange.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
 // Two transactions that wait for each other block for a second, until PostgreSQL ends one of them; so do all that wait
-// for
-// either. So every transaction locks keys in the order of their ids, and then accounts in theirs.
+// for either. So every transaction locks keys in the order of their ids, and then accounts in theirs.
 
 const postgres = await startPostgres(['fsync=off'])
 t.teardown(() => postgres.close())
@@ -57,15 +56,19 @@ const levelsOf = (user: string): readonly Level[] => [
 t.test('charges of several moments are booked on accounts in one order', async t => {
   const { clock, storage, other, keyOf, waits } = await open(t)
   const { ledger } = storage
+  const requests: HoldRequest[] = []
   for (const user of ['anna', 'ben']) {
     const request = { ...holdOf(await keyOf(user), 100, { user, group: 'team' }), levels: levelsOf(user) }
     t.match(await ledger.hold(request), { kind: 'held' }, user)
-    ledger.post(request.facts, [text(10)], 'confirmed')
-    clock.move(1)
+    requests.push(request)
   }
   // As another gateway that holds money of ben: it locks the user first, and then the group.
   await other.query('BEGIN')
   await other.query(`UPDATE account SET held = held + 5 WHERE kind = 'user' AND name = 'ben'`)
+  for (const request of requests) {
+    ledger.post(request.facts, [text(10)], 'confirmed')
+    clock.move(1)
+  }
   const written = storage.flush()
   await waits()
   await other.query(`UPDATE account SET held = held + 5 WHERE kind = 'group' AND name = 'team'`)
@@ -81,10 +84,10 @@ t.test('keys of charges with and without a hold are locked in one order', async 
   t.ok(first.id < second.id)
   const request = { ...holdOf(first, 100, { user: 'anna', group: 'team' }), levels: levelsOf('anna') }
   t.match(await ledger.hold(request), { kind: 'held' })
-  ledger.post(request.facts, [text(10)], 'confirmed')
-  ledger.post(facts(second, { user: 'ben', group: 'free' }), [text(7)], 'confirmed')
   await other.query('BEGIN')
   await other.query('UPDATE key SET held = held + 5 WHERE id = $1', [first.id])
+  ledger.post(request.facts, [text(10)], 'confirmed')
+  ledger.post(facts(second, { user: 'ben', group: 'free' }), [text(7)], 'confirmed')
   const written = storage.flush()
   await waits()
   await other.query('UPDATE key SET held = held + 5 WHERE id = $1', [second.id])
