@@ -13,13 +13,18 @@ const operations: Plugin = {
   },
 }
 
-/** The early script is separate: it loads before the scripts that show the answers. */
+/**
+ * The early script is separate: it loads before the scripts that show the answers. The build fails if it has to wait for
+ * one of them.
+ */
 const early: Plugin = {
   name: 'early-script',
   transformIndexHtml: {
     order: 'post',
     handler(_html, { bundle = {} }) {
       const file = Object.values(bundle).find(one => one.type === 'chunk' && one.isEntry && one.name === 'early')
+      const large = file?.type === 'chunk' && file.imports.find(name => !name.includes('/small-'))
+      if (large) throw new Error(`early.ts imports ${large}: the names of its modules in \`small\` are incomplete`)
       const attrs = { type: 'module', async: true, crossorigin: true, src: `/console/${file?.fileName}` }
       return file ? [{ tag: 'script', attrs, injectTo: 'head-prepend' }] : []
     },
@@ -28,7 +33,7 @@ const early: Plugin = {
 
 /** Modules that small scripts use without the rest of the console. */
 const small =
-  /[\\/]src[\\/]console[\\/](?:api[\\/](?:early|query-text)|pages[\\/]costs[\\/](?:asked|range|where)|words[\\/](?:addresses|languages|(?:en|zh)[.]json)|copy-text|remember|zone)\b(?!-)/
+  /[\\/]src[\\/]console[\\/](?:api[\\/](?:early|query-text)|pages[\\/]costs[\\/](?:costs-query|range|where)|words[\\/](?:addresses|languages|(?:en|zh)[.]json)|copy-text|remember|zone)\b(?!-)/
 
 const shared: UserConfig = {
   root: import.meta.dirname,
