@@ -47,8 +47,8 @@ export class ImageCharge {
   #next = 0
   /** Whether the charge is an estimate that an administrator has to confirm. */
   #isDoubtful = false
-  /** Whether the items that wait for the end of the answer are written, or being written. */
-  #isWhole = false
+  /** The items that wait for the end of the answer, once it has ended: a second write of them changes nothing. */
+  #rest: readonly ChargeItem[] | undefined
   #found = 0
   #broken = false
   /** The shape of an answer that was not recognised. */
@@ -112,8 +112,11 @@ export class ImageCharge {
 
   /** Writes the items that depend on the complete answer. */
   async #writeRest(): Promise<void> {
-    if (this.#isWhole) return
-    this.#isWhole = true
+    this.#rest ??= this.#rateRest()
+    demandKept(await this.#keep(this.#rest))
+  }
+
+  #rateRest(): readonly ChargeItem[] {
     const { rule, metadata } = this.#terms
     const facts = metadata()?.facts
     const come = { ...comeOf({ index: 0, size: null }, metadata()), facts, isSilent: isSilent(rule, facts) }
@@ -121,7 +124,7 @@ export class ImageCharge {
     this.#isDoubtful =
       lines.some(({ flags }) => flags.includes('estimated')) &&
       rule.lines?.some(one => one.missing === 'review') === true
-    demandKept(await this.#keep(this.#place(lines)))
+    return this.#place(lines)
   }
 
   /** The charge item of a charged refusal; undefined if it is free. */
