@@ -336,6 +336,17 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
       `group ${facts.group}: holds 7, its open charges say 50`,
     ])
   })
+
+  await t.test('more damaged budgets than an audit lists are all corrected', async t => {
+    const { harness, storage } = await openHarness(t, make)
+    await Promise.all(Array.from({ length: 1_010 }, () => storage.keys.create(newKey())))
+    await harness.edit('UPDATE key SET spent = spent + 1')
+    const { problems } = await storage.books.verify()
+    t.equal(problems.length, 1_001)
+    t.equal(problems.at(-1), 'and 10 more')
+    t.equal((await storage.books.repairBudgets('boss'))?.length, 1_010)
+    t.same((await storage.books.verify()).problems, [])
+  })
 }
 
 type Player = { readonly key: Key; readonly user: string; readonly group: string; readonly levels: readonly Level[] }

@@ -31,7 +31,7 @@ const byItself = new Set(['gateway', 'recovery'])
  * every chain of entries against its hashes. Must run on one snapshot; changes nothing.
  */
 export function* audit(options: AuditOptions): QueryProgram<Audit> {
-  const { corrections, ...found } = yield* auditBooks(options)
+  const { corrections, problemCount, ...found } = yield* auditBooks(options)
   return { ...found, budgets: corrections.length }
 }
 
@@ -48,14 +48,14 @@ type AuditOptions = {
  */
 export function* findCorrections(options: Omit<AuditOptions, 'anchors'>): QueryProgram<Corrections> {
   const repairs = yield* countRepairs()
-  const { corrections, problems } = yield* auditBooks({ ...options, anchors: [] })
+  const { corrections, problemCount } = yield* auditBooks({ ...options, anchors: [] })
   const ofBudgets = corrections.reduce((sum, { problems }) => sum + problems.length, 0)
-  return { repairs, corrections, isSound: problems.length === ofBudgets }
+  return { repairs, corrections, isSound: problemCount === ofBudgets }
 }
 
 function* auditBooks({ at, zone, anchors }: AuditOptions) {
   const problems: string[] = []
-  let more = 0
+  let problemCount = 0
   const { running, since } = yield* openRunning(zone, at)
   const findings: Findings = {
     charges: 0,
@@ -67,8 +67,7 @@ function* auditBooks({ at, zone, anchors }: AuditOptions) {
     running,
     corrections: [],
     report(problem) {
-      if (problems.length < problemsMax) problems.push(problem)
-      else more++
+      if (problemCount++ < problemsMax) problems.push(problem)
     },
   }
   yield* auditCharges(findings, yield* findLive(at))
@@ -80,11 +79,11 @@ function* auditBooks({ at, zone, anchors }: AuditOptions) {
   yield* auditKeys(findings, behind)
   yield* auditAccounts(findings, behind)
   yield* auditTopUps(findings)
-  if (more > 0) problems.push(`and ${more} more`)
+  if (problemCount > problemsMax) problems.push(`and ${problemCount - problemsMax} more`)
   const sums: string[] = []
   yield* auditCosts(problem => void (sums.length < problemsMax && sums.push(problem)))
   const { charges, lines, entries, left, corrections } = findings
-  return { charges, lines, entries, left, problems, sums, corrections }
+  return { charges, lines, entries, left, problems, problemCount, sums, corrections }
 }
 
 /**
