@@ -213,7 +213,7 @@ export type AdminParts = {
   >
   /** Configurations that took effect. */
   readonly history: {
-    /** Without an earlier configuration, all of `after` is new. */
+    /** Without an earlier configuration, all files of `after` are new, and no changes are listed. */
     compare(before: StoredConfig | undefined, after: StoredConfig): ConfigDifference
     /**
      * The changes of models and groups that restore the files of that version, each with its current value; undefined

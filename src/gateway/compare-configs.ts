@@ -102,7 +102,7 @@ export function describeTaken(
   return was.check === is.check ? changes : [...changes, othersChanged]
 }
 
-/** Without an earlier configuration, all of `after` is new. */
+/** Without an earlier configuration, all of its files are new, and no changes are listed. */
 export function diffConfigs(before: StoredConfig | undefined, after: StoredConfig): ConfigDifference {
   // The secrets' changes were recorded when the configuration took effect; the texts do not show them.
   const known = before?.id === after.id - 1 ? after.changes.filter(line => line.endsWith(': changed')) : []

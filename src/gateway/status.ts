@@ -1,5 +1,5 @@
 import type { ReloadResult } from './reload-result.ts'
-import type { CompiledConfig, ReviewStatus, UpstreamKeyShown } from '../domain/index.ts'
+import { type CompiledConfig, type ReviewStatus, storeKind, type UpstreamKeyShown } from '../domain/index.ts'
 import { joinKeys } from './join-keys.ts'
 import { joinUnrecognised, type UnrecognisedCount } from '../observe/index.ts'
 
@@ -97,11 +97,11 @@ export function joinStatus(
     memory: sum(one => one.memory),
     event_loop_p99_ms: most(one => one.event_loop_p99_ms),
     storage: {
-      kind: kindOf(plan.storage),
+      kind: storeKind(plan.storage),
       healthy: all(one => one.storage_healthy),
       trouble: workers.map(one => one.storage_trouble).find(why => typeof why === 'string') ?? null,
     },
-    counters: { kind: kindOf(plan.counters), healthy: all(one => one.counters_healthy) },
+    counters: { kind: storeKind(plan.counters), healthy: all(one => one.counters_healthy) },
     upstreams: [...plan.upstreams.values()].map(({ name, url }) => {
       const restingMs = most(one => one.resting_ms[name] ?? 0)
       const keys = joinKeys(workers.map(one => one.upstream_keys[name] ?? []))
@@ -122,9 +122,4 @@ export function reloadStatus(at: number, result: ReloadResult): ReloadStatus {
     .filter(finding => finding.severity === 'error')
     .map(({ file, line, col, message }) => `${file}:${line}:${col} ${message}`)
   return { at: when, ok: false, changes: [], findings }
-}
-
-/** The kind of a storage (`sqlite`, `postgres`, `memory`, `redis`). Its address may contain a password. */
-function kindOf(url: string): string {
-  return (/^[a-z]+/.exec(url)?.[0] ?? '').replace(/^postgresql$/, 'postgres').replace(/^rediss$/, 'redis')
 }

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { type LatencyRow, type Summary, sumReviews } from '../../domain/index.ts'
+import { type LatencyRow, storeKind, type Summary, sumReviews } from '../../domain/index.ts'
 import { diskBytesMin } from '../../util/index.ts'
 import { systemAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
@@ -78,11 +78,11 @@ export function systemRoutes() {
           event_loop_p99_ms: Math.round(Math.max(0, loop.percentile(99) / 1e6 - resolutionMs) * 10) / 10,
           open_requests: facts.open(),
           storage: {
-            kind: kindOf(plan.storage),
+            kind: storeKind(plan.storage),
             healthy: storage.ledger.healthy(),
             trouble: storage.ledger.trouble?.() ?? null,
           },
-          counters: { kind: kindOf(plan.counters), healthy: facts.countersHealthy() },
+          counters: { kind: storeKind(plan.counters), healthy: facts.countersHealthy() },
           upstreams: [...plan.upstreams.values()].map(({ name, url }) => ({
             name,
             healthy: facts.upstreamHealthy(name),
@@ -124,9 +124,4 @@ export function systemRoutes() {
       },
     }),
   ]
-}
-
-/** The kind of a storage (`sqlite`, `postgres`, `memory`, `redis`). Its address may contain a password. */
-function kindOf(url: string): string {
-  return (/^[a-z]+/.exec(url)?.[0] ?? '').replace(/^postgresql$/, 'postgres').replace(/^rediss$/, 'redis')
 }
