@@ -339,7 +339,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
 
   await t.test('more damaged budgets than an audit lists are all corrected', async t => {
     const { harness, storage } = await openHarness(t, make)
-    await Promise.all(Array.from({ length: 1_010 }, () => storage.keys.create(newKey())))
+    await Promise.all(Array.from({ length: 1_010 }, async () => storage.keys.create(newKey())))
     await harness.edit('UPDATE key SET spent = spent + 1')
     const { problems } = await storage.books.verify()
     t.equal(problems.length, 1_001)

@@ -31,7 +31,7 @@ const byItself = new Set(['gateway', 'recovery'])
  * every chain of entries against its hashes. Must run on one snapshot; changes nothing.
  */
 export function* audit(options: AuditOptions): QueryProgram<Audit> {
-  const { corrections, problemCount, ...found } = yield* auditBooks(options)
+  const { corrections, problemCount: _count, ...found } = yield* auditBooks(options)
   return { ...found, budgets: corrections.length }
 }
 
