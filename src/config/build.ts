@@ -230,6 +230,7 @@ function buildServer(own: ServerSettings): ServerConfig {
     bodyBytesMax: bytes(own.body_max),
     memoryBytesMax: bytes(own.memory_max),
     spoolBytesMax: bytes(own.spool_max),
+    logLevel: own.log_level,
     workers: own.workers === 'auto' ? 'auto' : Number(own.workers),
     drainMs: ms(own.drain),
     drainWaitMs: ms(own.drain_wait),

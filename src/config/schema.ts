@@ -102,6 +102,12 @@ const server = {
       default: '4GiB',
       description: 'Disk space for the bodies of all requests in temporary files; beyond it, new requests get 503.',
     },
+    log_level: {
+      enum: ['debug', 'info', 'warn', 'error'],
+      default: 'info',
+      description:
+        'Least severe lines on standard error. With warn there is no line for each request; `tollgate logs` still lists it.',
+    },
     workers: {
       type: ['integer', 'string'],
       minimum: 1,

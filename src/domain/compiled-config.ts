@@ -84,6 +84,8 @@ export type ServerConfig = {
   readonly memoryBytesMax: number
   /** The maximum bytes of bodies spooled to disk, for all requests together. */
   readonly spoolBytesMax: number
+  /** The least severe lines of the log. */
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
   /** The number of `serve` processes; `auto` is one for each CPU. An embedded gateway is always one process. */
   readonly workers: number | 'auto'
   /** The maximum time for requests in flight after the stop signal. */

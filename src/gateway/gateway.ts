@@ -176,7 +176,7 @@ type Base = {
 function createBase(plan: CompiledConfig, parts: GatewayParts): Base {
   const clock = parts.clock ? completeClock(parts.clock) : systemClock
   const random = parts.random ?? systemRandom
-  const log = unfailingLog(parts.log ? completeLog(parts.log) : createLog({ level: 'info', clock }))
+  const log = unfailingLog(parts.log ? completeLog(parts.log) : createLog({ level: plan.server.logLevel, clock }))
   log.hide(secretsOf(plan))
   if (parts.role !== 'worker') logWarnings(plan, log)
   const metrics = createMetrics()

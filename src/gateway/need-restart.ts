@@ -3,7 +3,7 @@ import type { CompiledConfig } from '../domain/index.ts'
 /**
  * Settings of `server` that are read once, by their names in the file. All others are read from each request's plan.
  */
-const fixedAtStart = { listen: 'listen', ops: 'ops', workers: 'workers' } as const
+const fixedAtStart = { listen: 'listen', ops: 'ops', workers: 'workers', log_level: 'logLevel' } as const
 
 /** Changes that a reload cannot apply, one line each. */
 export function needRestart(before: CompiledConfig, after: CompiledConfig): readonly string[] {

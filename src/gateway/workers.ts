@@ -83,7 +83,7 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
   const read = (inUse?: CompiledConfig) => readConfig(file, parts.env ?? process.env, inUse)
   const started = await read()
   if (!started.loaded.ok) throw new ConfigError(started.loaded.findings)
-  const log = parts.log ? completeLog(parts.log) : createLog({ level: 'info' })
+  const log = parts.log ? completeLog(parts.log) : createLog({ level: started.loaded.plan.server.logLevel })
   const { storage: url, timeZone, budgetThresholds: thresholds } = started.loaded.plan
   const claim = await claimStorage({ url, timeZone, thresholds, clock: systemClock, log })
   const crew = new Crew(

@@ -203,6 +203,7 @@ function createPlan(candidates: readonly Candidate[], server: Partial<ServerConf
       listen: { host: '127.0.0.1', port: 0 },
       ops: undefined,
       bodyBytesMax: 33_554_432,
+      logLevel: 'info',
       memoryBytesMax: 201_326_592,
       spoolBytesMax: 4_294_967_296,
       workers: 1,

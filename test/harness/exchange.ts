@@ -108,6 +108,7 @@ export function somePlan(groups: readonly Group[] = [someGroup()]): CompiledConf
       listen: { host: '127.0.0.1', port: 0 },
       ops: undefined,
       bodyBytesMax: 1,
+      logLevel: 'info',
       memoryBytesMax: 1,
       spoolBytesMax: 1,
       workers: 1,

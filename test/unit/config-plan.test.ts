@@ -103,6 +103,7 @@ t.test('settings that a file omits have the documented default', async t => {
     listen: { host: '127.0.0.1', port: 8080 },
     ops: undefined,
     bodyBytesMax: 33_554_432,
+    logLevel: 'info',
     memoryBytesMax: 201_326_592,
     spoolBytesMax: 4_294_967_296,
     workers: 1,

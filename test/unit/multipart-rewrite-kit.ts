@@ -85,6 +85,7 @@ export async function startPlugin(
       listen: { host: '127.0.0.1', port: 0 },
       ops: undefined,
       bodyBytesMax: 32 * MiB,
+      logLevel: 'info',
       memoryBytesMax: change.memoryBytesMax ?? 192 * MiB,
       spoolBytesMax: change.spoolBytesMax ?? 4096 * MiB,
       workers: 1,
