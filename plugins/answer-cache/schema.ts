@@ -14,13 +14,13 @@ export const optionsSchema = {
       type: 'string',
       format: 'bytes',
       default: '1MiB',
-      description: 'Longer responses are not cached.',
+      description: 'Maximum size of a cached response. Larger ones are not cached.',
     },
     request_max: {
       type: 'string',
       format: 'bytes',
       default: '1MiB',
-      description: 'Longer requests are neither looked up nor cached.',
+      description: 'Maximum size of a request. Larger ones do not use the cache.',
     },
   },
 } as const satisfies Schema

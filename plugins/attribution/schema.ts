@@ -17,7 +17,7 @@ export const optionsSchema = {
       items: source,
       default: [],
       description:
-        'Where requests name their end user: `header:NAME`, or `body:FIELD`; dots separate nested members: `body:metadata.user_id`. The first that has a value counts.',
+        'Sources of the end user of a request: `header:NAME`, or `body:FIELD`. Dots separate nested members: `body:metadata.user_id`. The first source with a value is used.',
     },
     tags: {
       type: 'array',
@@ -26,55 +26,56 @@ export const optionsSchema = {
       items: { ...source, pattern: '^(?:key|header:[\\w-]{1,100}|body:[^\\s]{1,200})$' },
       default: [],
       description:
-        'Where tags come from, all of them: `key` (the tags of the API key), `header:NAME` (a list with commas), `body:FIELD`. A list gives its texts, an object `name:value` for each member, a nested value `name:value`.',
+        'Sources of the tags of a request: `key` (the tags of the API key), `header:NAME` (a list with commas), `body:FIELD`. The tags of all sources are used. A list in a field is one tag per text. An object is one tag `name:value` per member, and a nested value one tag `name:value`.',
     },
     characters_max: {
       type: 'integer',
       minimum: 8,
       maximum: 256,
       default: 128,
-      description: 'Characters of a name that are stored. The rest is cut off.',
+      description: 'Maximum length of a stored name in characters. The rest is cut off.',
     },
     end_users_max: {
       type: 'integer',
       minimum: 1,
       maximum: 1_000_000,
       default: 10_000,
-      description: 'Different end users that are stored. Further ones count as `(other)`.',
+      description: 'Maximum number of different end users. Further ones are counted as `(other)`.',
     },
     tags_max: {
       type: 'integer',
       minimum: 1,
       maximum: 10_000,
       default: 1_000,
-      description: 'Different tags that are stored. Further ones count as `(other)`.',
+      description: 'Maximum number of different tags. Further ones are counted as `(other)`.',
     },
     share_percent: {
       type: 'integer',
       minimum: 1,
       maximum: 100,
       default: 50,
-      description: 'The part of these that the requests of one API key may add.',
+      description: 'Share of end_users_max and tags_max that the requests of one API key may use, in percent.',
     },
     tags_of_request_max: {
       type: 'integer',
       minimum: 1,
       maximum: 32,
       default: 8,
-      description: 'Tags of one request that are stored. The first count.',
+      description: 'Maximum number of tags of one request. Further ones are dropped.',
     },
     hash: {
       type: 'array',
       uniqueItems: true,
       items: { type: 'string', enum: ['end_user', 'tag'] },
       default: [],
-      description: 'Names that are stored as a hash with `hash_secret`, never as text.',
+      description: 'Kinds of names that are stored as a hash with `hash_secret`, never as text.',
     },
     hash_secret: {
       type: 'string',
       minLength: 16,
       maxLength: 1_000,
-      description: 'Needed for `hash`. With another secret, the same end users are new ones.',
+      description:
+        'Secret of the hashes; required by `hash`. After a change of the secret, the same names count as new ones.',
     },
   },
 } as const satisfies Schema

@@ -10,7 +10,7 @@ export const optionsSchema = {
       maximum: 10_000,
       default: 20,
       description:
-        'Requests with an invalid key that one address may send in any 60 seconds before it gets 429 instead of 401.',
+        'Number of requests with an invalid key that one client address may send in any 60 seconds. Further ones get 429 instead of 401.',
     },
   },
 } as const satisfies Schema

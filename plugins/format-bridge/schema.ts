@@ -17,20 +17,20 @@ export const optionsSchema = {
       properties: {
         secret: {
           ...secret,
-          description: 'Encrypts the content, at least 32 characters, as in "${TOLLGATE_RESPONSES_SECRET}". A secret.',
+          description: 'Secret that encrypts the content, at least 32 characters: "${TOLLGATE_RESPONSES_SECRET}".',
         },
         old_secrets: {
           type: 'array',
           maxItems: 10,
-          items: { ...secret, description: 'A former secret.' },
+          items: { ...secret, description: 'A previous secret.' },
           default: [],
-          description: 'Former secrets, by which earlier responses are still read.',
+          description: 'Previous secrets, with which earlier responses can still be decrypted.',
         },
         keep: {
           type: 'string',
           format: 'duration',
           default: '30d',
-          description: 'How long a response is kept. Its content is then deleted.',
+          description: 'Time after which the content of a response is deleted.',
         },
       },
     },
@@ -54,20 +54,21 @@ export const facetSchema = {
       type: 'integer',
       minimum: 1,
       default: 8192,
-      description: 'Limit of the answer for requests that have none, in a format that needs one (messages).',
+      description:
+        'Maximum tokens of the response, for requests without a limit in a format that requires one (messages).',
     },
     limit_field: {
       type: 'string',
       enum: ['max_completion_tokens', 'max_tokens'],
       default: 'max_completion_tokens',
-      description: "The field of chat completions that limits the answer's tokens.",
+      description: 'Name of the field of chat completions that limits the tokens of the response.',
     },
     reasoning: {
       type: 'string',
       enum: ['effort', 'budget', 'adaptive', 'none'],
       default: 'effort',
       description:
-        'How requests make the models reason: by effort, by a budget of tokens, adaptively with an effort, or not at all.',
+        'Form in which requests configure the reasoning of the models: an effort, a token budget, adaptive reasoning with an effort, or none.',
     },
     efforts: {
       type: 'array',
@@ -75,19 +76,19 @@ export const facetSchema = {
       uniqueItems: true,
       items: { type: 'string', enum: efforts, description: 'Effort of reasoning.' },
       default: ['low', 'medium', 'high'],
-      description: 'Efforts that the models take. The nearest lower one replaces any other.',
+      description: 'Reasoning efforts that the models accept. Any other effort is replaced by the nearest lower one.',
     },
     sampling: {
       type: 'boolean',
       default: true,
-      description: 'Whether the models take temperature, top_p and top_k. false drops them.',
+      description: 'Whether the models accept temperature, top_p and top_k. false drops these fields.',
     },
     prompt_cache: {
       type: 'string',
       enum: ['client', 'auto'],
       default: 'client',
       description:
-        'Who marks prompts for the cache of an upstream that caches only what is marked (messages). client: the client alone. auto: the gateway too, where the client has no marks; needs a price of cache_write.',
+        'Source of cache marks in prompts, for an upstream that caches only marked content (messages). client: only the client adds marks. auto: the gateway adds marks to requests without any; requires a price for cache_write.',
     },
     voices: {
       type: 'object',
@@ -96,13 +97,13 @@ export const facetSchema = {
       additionalProperties: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,128}$', description: 'ID of a voice.' },
       default: {},
       description:
-        'IDs of voices at the upstream, by the names that clients of another format use: { alloy: 21m00Tcm4TlvDq8ikWAM }. Other names are sent as they are.',
+        'Voice IDs at the upstream, by the voice names of other formats: { alloy: 21m00Tcm4TlvDq8ikWAM }. Other names are sent unchanged.',
     },
     links: {
       type: 'boolean',
       default: false,
       description:
-        'Whether the upstream fetches links to images and documents itself. The gateway fetches nothing; false refuses links.',
+        'Whether the upstream fetches links to images and documents. false refuses requests with links. The gateway never fetches them.',
     },
   },
 } as const

@@ -11,18 +11,23 @@ export const facetSchema = {
     rules: {
       type: 'array',
       minItems: 1,
-      description: 'Rules, in order. Every one is applied.',
+      description: 'Rules in the order of their application. Every rule is applied.',
       items: {
         type: 'object',
         additionalProperties: false,
         required: ['name'],
         description: 'A rule: words, or a pattern.',
         properties: {
-          name: { type: 'string', minLength: 1, maxLength: 64, description: 'Shown to the client and in the log.' },
+          name: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 64,
+            description: 'Name of the rule, for the client and the log.',
+          },
           pattern: {
             type: 'string',
             minLength: 1,
-            description: 'A regular expression of RE2, without lookaround and back references.',
+            description: 'Regular expression in RE2 syntax, without lookaround and back references.',
           },
           ignore_case: {
             type: 'boolean',
@@ -33,7 +38,7 @@ export const facetSchema = {
             type: 'array',
             minItems: 1,
             items: { type: 'string', minLength: 2, description: 'A word or phrase.' },
-            description: 'Whole words or phrases, in any case.',
+            description: 'Whole words or phrases, case-insensitive.',
           },
           do: {
             type: 'string',
@@ -41,14 +46,19 @@ export const facetSchema = {
             default: 'block',
             description: 'block refuses the request or withholds the response. mask replaces the match.',
           },
-          put: { type: 'string', maxLength: 256, default: '***', description: 'What a match is replaced by.' },
+          put: {
+            type: 'string',
+            maxLength: 256,
+            default: '***',
+            description: 'Replacement for a match, if the rule masks.',
+          },
           on: {
             type: 'array',
             minItems: 1,
             uniqueItems: true,
             items: { type: 'string', enum: sides, description: 'A side.' },
             default: ['request', 'response'],
-            description: 'Which texts are checked.',
+            description: 'Texts to check: those of requests, of responses, or both.',
           },
         },
       },
@@ -57,7 +67,7 @@ export const facetSchema = {
       type: 'boolean',
       default: true,
       description:
-        'Whether rules also read the text without invisible characters and in compatible spelling (NFKC): full-width, circled or mathematical letters as ordinary ones. What is sent changes only where a rule masks.',
+        'Whether rules also check a normalized copy of the text: without invisible characters, and with full-width, circled or mathematical letters as ordinary ones (NFKC). The text itself changes only if a rule masks.',
     },
     longest: {
       type: 'integer',
@@ -65,7 +75,7 @@ export const facetSchema = {
       maximum: 10_000,
       default: 128,
       description:
-        'The longest match in a stream, in characters: the last characters of a streamed text are held back this far, until more arrive. A longer match may pass.',
+        'Length of the longest match in a stream, in characters. The gateway holds back this number of characters at the end of a streamed text until more arrive. A longer match can remain undetected.',
     },
   },
 } as const

@@ -136,7 +136,7 @@ export const facetSchema = {
       minLength: 1,
       maxLength: 32,
       description:
-        'Tier of an image for which tier_from yields none. With price_by it can be the name of a price: that of combinations without a price of their own, which are refused otherwise.',
+        'Tier of an image if tier_from yields none. With price_by it can be the name of a price, which then applies to combinations without a price of their own. Absent: such combinations are refused.',
     },
     largest_output: {
       type: 'string',
@@ -152,7 +152,7 @@ export const facetSchema = {
       uniqueItems: true,
       items: fieldPath,
       description:
-        'What the price of an image depends on: request fields (dots separate nested members), facts reported in the response (which override the request), or tier. A model has a price for each combination of values, separated by a space, in this order, case-insensitive: "high 2K". Absent: tier.',
+        'Properties that the price of an image depends on: request fields (dots separate nested members), facts reported in the response (which override the request), or tier. A model has a price for each combination of values, separated by a space, in this order, case-insensitive: "high 2K". Absent: tier.',
     },
     times: {
       type: 'array',

@@ -47,12 +47,18 @@ function listOf<const S extends object>(items: S) {
 export const keyAnswer = keyView.schema
 export const keysAnswer = object({ keys: listOf(keyAnswer), next: textOrNull })
 export const keyTotalsAnswer = object({ keys: whole, active: whole, currency: text, spent: text, held: text })
-export const secretAnswer = object({ key: keyAnswer, secret: { ...text, description: 'Shown this once.' } })
+export const secretAnswer = object({
+  key: keyAnswer,
+  secret: { ...text, description: 'The secret of the key. Only this response contains it.' },
+})
 
 export const putKeyAnswer = object({
-  created: { ...truth, description: 'Whether the key is new.' },
+  created: { ...truth, description: 'Whether this request created the key.' },
   key: keyAnswer,
-  secret: { ...textOrNull, description: 'Of a new key, this once; null if the key existed.' },
+  secret: {
+    ...textOrNull,
+    description: 'The secret of a new key. Only this response contains it. Null if the key existed.',
+  },
 })
 
 const topUp = object({ id: text, amount: text, at: text, by: text, note: textOrNull })
@@ -62,23 +68,26 @@ export const budgetsAnswer = object({
   budgets: listOf(
     object({
       ...budgetView.schema.properties,
-      called: { ...textOrNull, description: 'The name of a key; null for what is named by `name`.' },
+      called: {
+        ...textOrNull,
+        description: 'The name of the key, for a budget of level `key`. Null for other levels.',
+      },
       forecast: {
         ...textOrNull,
         description:
-          'Expected spending until it renews, at the current pace. Null for a budget that never renews, and early in its period.',
+          'Expected spending at the end of the current period, at the current rate. Null in the first 1/24 of the period, for a lifetime budget and for a rolling budget, such as 7d.',
       },
       refused_since: {
         ...momentOrNull,
         description:
-          'Since when requests are refused in this period because they might cost more than what is left; null if none was.',
+          'Time since which the budget has refused requests in the current period, because they could cost more than the remaining amount. Null if it has refused none.',
       },
     }),
   ),
   end_users: {
     ...whole,
     description:
-      'End users with a budget who have spent or held anything. Of these, `budgets` has the 100 with the least left.',
+      'Number of end users with a budget and with spent or held amounts. `budgets` contains at most 100 of them, those with the least remaining.',
   },
   month: {
     ...object({
@@ -87,12 +96,17 @@ export const budgetsAnswer = object({
       zone: text,
       spent: listOf(object({ currency: text, amount: text, forecast: textOrNull })),
     }),
-    description: 'What the month has come to, less what was given back, and what it will at that pace.',
+    description:
+      'Spending of the current month by currency, after refunds, and the forecast for the whole month. `forecast` is null in the first 1/24 of the month.',
   },
 })
 export const balanceAnswer = object({
   currency: text,
-  balance: { ...budgetView.schema, type: ['object', 'null'], description: 'Null where nothing was ever paid in.' },
+  balance: {
+    ...budgetView.schema,
+    type: ['object', 'null'],
+    description: 'The balance as a budget. Null if the user never had a top-up.',
+  },
   topups: listOf(topUp),
 })
 
@@ -103,8 +117,11 @@ export const usersAnswer = object({
   users: listOf(
     object({
       ...userAnswer.properties,
-      last_used: { ...momentOrNull, description: 'When one of their keys was last used.' },
-      spent: { ...text, description: 'What all their keys have spent.' },
+      last_used: {
+        ...momentOrNull,
+        description: 'Time of the last request with a key of the user. Null if there was none.',
+      },
+      spent: { ...text, description: 'Total amount charged to all keys of the user, after refunds, as a decimal.' },
     }),
   ),
 })
@@ -115,17 +132,21 @@ export const groupsAnswer = object({
       limits: limitsSchema,
       multiplier: text,
       limit_scope: text,
-      keys_max: { ...wholeOrNull, description: 'How many keys each of its users may have; null for any number.' },
+      keys_max: { ...wholeOrNull, description: 'Maximum number of keys per user. Null for no limit.' },
       models: {
         ...texts,
         type: ['array', 'null'],
-        description: 'Models that its keys may request, `*` for any text in a name; null for all.',
+        description: 'Models that keys of the group may use. `*` in a name matches any text. Null for all models.',
       },
-      budget: { ...budgetOrNull, description: 'What all keys of the group may spend together.' },
-      user_budget: { ...budgetOrNull, description: 'What each user may spend who has no budget of their own.' },
-      end_user_budget: { ...budgetOrNull, description: 'What each end user of a user may spend.' },
-      limits_per_user: { ...limitsSchema, description: 'Of all keys of one user together.' },
-      limits_in_all: { ...limitsSchema, description: 'Of all keys of the group together.' },
+      budget: { ...budgetOrNull, description: 'Budget of all keys of the group together. Null for no limit.' },
+      user_budget: {
+        ...budgetOrNull,
+        description:
+          'Budget of all keys of a user together, for each user without a budget of their own. Null for no limit.',
+      },
+      end_user_budget: { ...budgetOrNull, description: 'Budget of each end user of each user. Null for no limit.' },
+      limits_per_user: { ...limitsSchema, description: 'Limits for all keys of each user together.' },
+      limits_in_all: { ...limitsSchema, description: 'Limits for all keys of the group together.' },
       users: whole,
       keys: whole,
     }),
@@ -138,47 +159,64 @@ export const ceilingsAnswer = object({
   group: text,
   currency: text,
   keys: object({
-    have: { ...whole, description: 'Keys that are not revoked.' },
-    most: { ...wholeOrNull, description: 'How many there may be; null for any number.' },
-    by: { type: ['string', 'null'], enum: [...setFor, null], description: 'For whom that is set.' },
+    have: { ...whole, description: 'Number of keys of the user, without revoked keys.' },
+    most: { ...wholeOrNull, description: 'Maximum number of keys. Null for no limit.' },
+    by: {
+      type: ['string', 'null'],
+      enum: [...setFor, null],
+      description: 'Source of the maximum: a setting of the user or of the group. Null without a maximum.',
+    },
   }),
   key_bounds: userBoundsSchema,
   budget: {
     ...object({ amount: text, ...ofPeriod, by: { type: 'string', enum: setFor } }),
     type: ['object', 'null'],
-    description: 'What all keys of the user may spend together.',
+    description: 'Budget of all keys of the user together. Null if there is none, or if it only reports.',
   },
-  limits: { ...limitsSchema, description: 'What the group gives each key, or each user: `limit_scope` says which.' },
+  limits: {
+    ...limitsSchema,
+    description: 'Limits of the group for each key, or for each user. `limit_scope` is the scope.',
+  },
   limit_scope: { type: 'string', enum: ['key', 'user'] },
-  limits_per_user: { ...limitsSchema, description: 'What the group gives all keys of the user together.' },
+  limits_per_user: { ...limitsSchema, description: 'Limits of the group for all keys of the user together.' },
 })
 
 export const sessionAnswer = object({
   user: userAnswer,
-  may: { ...texts, description: 'What the role allows, as `x-access` of the endpoints has it.' },
+  may: { ...texts, description: 'The values of `x-access` that the user may call, such as `readers`.' },
   gateway: object({
-    base_url: { ...text, description: 'Clients send requests to this address followed by /v1.' },
+    base_url: { ...text, description: 'Base URL for clients, without /v1.' },
     currency: text,
     version: text,
     revision: text,
-    simulated: { ...texts, description: 'Upstreams that are simulated.' },
+    simulated: { ...texts, description: 'Names of the simulated upstreams.' },
     public_pricing: truth,
   }),
 })
 export const signInAnswer = object({
   passwords: { ...truth, description: 'Whether users can sign in with a password.' },
   issuers: listOf(object({ name: text, label: text })),
-  at: { ...textOrNull, description: 'Where issuers send people back to: the console has to be opened there.' },
+  at: {
+    ...textOrNull,
+    description:
+      'Base URL to which identity providers redirect the browser: server.public_url. Sign-in with a provider works only in a console at this URL. Null without providers.',
+  },
 })
-export const departureAnswer = object({ location: { ...text, description: 'Where the browser goes.' } })
+export const departureAnswer = object({
+  location: { ...text, description: 'URL to which the client must redirect the browser.' },
+})
 export const signedInAnswer = object({
   session: sessionAnswer,
-  next: { ...textOrNull, description: 'Where they were going, as it was said at the beginning.' },
+  next: {
+    ...textOrNull,
+    description:
+      'Path of the console page to open: `next` of the request that started the sign-in. Null if it had none.',
+  },
 })
 export const linksAnswer = object({ links: listOf(object({ id: text, issuer: text, created: moment })) })
 const invitation = object({
   id: text,
-  name: { ...textOrNull, description: 'What they will be called; null where they choose.' },
+  name: { ...textOrNull, description: 'Name of the new user. Null if the invited person chooses it.' },
   role: text,
   group: text,
   by: text,
@@ -187,23 +225,29 @@ const invitation = object({
 })
 export const invitationAnswer = invitation
 export const invitationsAnswer = object({ invitations: listOf(invitation) })
-export const invitedAnswer = object({ invitation, link: { ...text, description: 'Shown this once.' } })
+export const invitedAnswer = object({
+  invitation,
+  link: { ...text, description: 'Link for the invited person. Only this response contains it.' },
+})
 export const adminTokenAnswer = object({
   id: text,
   name: text,
   role: text,
   scopes: texts,
-  ips: { ...textsOrNull, description: 'Addresses and CIDR blocks from which it is accepted; null for all.' },
+  ips: {
+    ...textsOrNull,
+    description: 'Client addresses and CIDR blocks from which the token is accepted. Null for all addresses.',
+  },
   hint: text,
-  by: { ...text, description: 'Who created it: a user, or `command line`.' },
+  by: { ...text, description: 'The user who created the token, or `command line`.' },
   created: moment,
-  expires: { ...momentOrNull, description: 'Null: it does not expire.' },
+  expires: { ...momentOrNull, description: 'Expiry time. Null if the token does not expire.' },
   last_used: momentOrNull,
 })
 export const adminTokensAnswer = object({ tokens: listOf(adminTokenAnswer) })
 export const newAdminTokenAnswer = object({
   admin_token: adminTokenAnswer,
-  token: { ...text, description: 'The secret. Only in this response.' },
+  token: { ...text, description: 'The secret of the admin token. Only this response contains it.' },
 })
 export const openSessionsAnswer = object({
   sessions: listOf(object({ id: text, created: moment, seen: moment, agent: text, remote: text, current: truth })),
@@ -216,7 +260,7 @@ export const savedViewsAnswer = object({
 const keyNames = {
   type: 'object',
   additionalProperties: text,
-  description: 'The names of their keys, by id.',
+  description: 'Names of the API keys in this response, by ID.',
 } as const
 
 export const logAnswer = logView.schema
@@ -224,20 +268,29 @@ export const logsAnswer = object({
   records: listOf(logAnswer),
   next: textOrNull,
   key_names: keyNames,
-  key_sessions: { ...texts, description: 'Keys of console sessions, which the playground uses.' },
+  key_sessions: {
+    ...texts,
+    description: 'IDs of the keys in this response that belong to console sessions. The playground creates them.',
+  },
 })
 const refundAnswer = object({ amount: text, at: moment, by: text, reason: textOrNull })
 export const logDetailAnswer = object({
   ...logAnswer.properties,
-  key_name: { ...textOrNull, description: 'The name of its key; null for the key of a console session.' },
+  key_name: {
+    ...textOrNull,
+    description: 'Name of the API key. Null for a request without a key, and for the key of a console session.',
+  },
   user_agent: textOrNull,
   explanation: billOrNull,
   refund: {
     ...refundAnswer,
     type: ['object', 'null'],
-    description: 'The last refund of its charge.',
+    description: 'Latest refund of the charge. Null if there is none.',
   } as const,
-  refunds: { ...listOf(refundAnswer), description: 'All refunds of its charge, oldest first: by whom and why.' },
+  refunds: {
+    ...listOf(refundAnswer),
+    description: 'All refunds of the charge, oldest first. `by` is the user who made the refund.',
+  },
   timing: object({ began: moment, ended: moment, duration_ms: number }),
 })
 
@@ -252,11 +305,13 @@ export const logTotalsAnswer = object({
   sums: listOf(object({ currency: text, amount: text, refunded: text, net: text })),
   since: {
     ...momentOrNull,
-    description: 'Where one answer looks at no more: requests before this moment were not added. Null where all were.',
+    description:
+      'Start of the counted range, if the result is too large for one response. Earlier requests are not counted. Null if all matching requests are counted.',
   },
   next: {
     ...textOrNull,
-    description: 'The value of `before` for the next page: each request is in one answer. Null if all were added.',
+    description:
+      'Value of `before` for the next part of the result. Each request is counted in exactly one part. Null if all matching requests are counted.',
   },
 })
 
@@ -268,7 +323,8 @@ export const latencyAnswer = object({
       kind: {
         type: 'string',
         enum: ['call', 'refusal', 'lookup'],
-        description: 'Whether the request went to a model; the gateway answers lookups itself.',
+        description:
+          'call: a request to a model. refusal: a request that the gateway refused. lookup: a request that the gateway answered itself, such as the model list.',
       },
       model: textOrNull,
       operation: text,
@@ -289,26 +345,27 @@ const costSum = {
   charges: whole,
   images: whole,
   amount: text,
-  refunded: { ...text, description: 'Of the amount, what was given back since.' },
+  refunded: { ...text, description: 'Refunded part of `amount`, as a decimal.' },
   net: text,
   quantity: {
     ...wholeOrNull,
     description:
-      'How many of the tier or unit; null for images, and where costs are neither split by nor narrowed to one.',
+      'Number of units, such as tokens. Null for images, and unless the query splits by `tier` or filters by a single one.',
   },
-  tokens: { ...whole, description: 'Input and output tokens of all kinds.' },
+  tokens: { ...whole, description: 'Number of tokens: input and output, of all kinds.' },
   saved: {
     ...text,
     description:
-      'What hits of the answer cache have not cost: the first cost of each response, less the price of the hit.',
+      'Amount saved by the answer cache: for each hit the original cost of the response, less the price of the hit. A decimal.',
   },
 } as const
 const costs = listOf(
   object({
-    bar: { ...whole, description: 'The number of its bar.' },
+    bar: { ...whole, description: 'Index of the bar in `bars`, from 0.' },
     what: {
       ...textOrNull,
-      description: 'Of what costs are split by; empty where they are not, null for all that cost least.',
+      description:
+        'Value of the dimension in `by`, such as a model name. Empty without `by`, and for charges without a value. Null for the sum of all values with lower costs than the 20 listed.',
     },
     ...costSum,
   }),
@@ -318,20 +375,32 @@ export const costsAnswer = object({
   zone: text,
   since: moment,
   until: moment,
-  bars: { ...listOf(moment), description: 'When they begin.' },
+  bars: { ...listOf(moment), description: 'Start times of the bars.' },
   rows: costs,
-  totals: { ...costTotals, description: 'Of all rows, by currency; every charge counts once.' },
+  totals: { ...costTotals, description: 'Totals of the range, one for each currency. Each charge is counted once.' },
   before: object({
     since: moment,
     rows: {
       ...costs,
-      description: 'As many days before, in one bar: of the same names, and of those that came to nothing since.',
+      description:
+        'Costs of the previous range of the same number of days, as a single bar: of the same values of `by`, and of values that have costs only in that range.',
     },
     totals: costTotals,
   }),
-  names: { type: 'object', additionalProperties: text, description: 'Of keys, by their ids.' } as const,
-  sessions: { ...texts, description: 'Ids of those keys that sessions of the playground have made for themselves.' },
-  gone: { ...texts, description: 'Of the names of rows those of keys, users, models … that there are no more.' },
+  names: {
+    type: 'object',
+    additionalProperties: text,
+    description: 'Names of the API keys in the rows and in the filter, by ID.',
+  } as const,
+  sessions: {
+    ...texts,
+    description: 'IDs of the keys in `names` that belong to console sessions. The playground creates them.',
+  },
+  gone: {
+    ...texts,
+    description:
+      'Values of `what` that no longer exist: revoked keys, erased users, and models, groups and upstreams that are not in the configuration.',
+  },
 })
 
 export const avoidableAnswer = object({
@@ -339,47 +408,57 @@ export const avoidableAnswer = object({
   until: moment,
   looked_since: {
     ...momentOrNull,
-    description: 'Null: all images of the range are looked at.',
+    description: 'Always null: all images of the range are counted.',
   },
-  saved: { ...moneyList, description: 'What all of it comes to.' },
+  saved: { ...moneyList, description: 'Avoidable cost of the range, by currency.' },
   rows: listOf(
     object({
       model: text,
-      size: { ...textOrNull, description: 'The requested size, as sent.' },
-      source: { ...text, description: 'Where the tier came from: request or default.' },
-      billed: { ...text, description: 'The tier that was charged.' },
+      size: { ...textOrNull, description: 'Requested size, as the client sent it. Null if the request had none.' },
+      source: { ...text, description: 'Source of the charged tier: request or default.' },
+      billed: { ...text, description: 'The charged tier.' },
       at: {
         ...textOrNull,
-        description: 'file:line of its current price; null if the model no longer has one.',
+        description: 'file:line of the current price of the charged tier. Null if the model no longer has this price.',
       },
-      made: { ...text, description: 'The tier of what came back.' },
-      ask: { ...text, description: 'A size that the same is made of, and that is charged so.' },
+      made: { ...text, description: 'Tier of the returned image.' },
+      ask: {
+        ...text,
+        description:
+          'Size to request instead. The upstream returns the same image for it, and the charge is that of `made`.',
+      },
       currency: text,
       images: whole,
       charged: text,
-      saved: { ...text, description: 'The saving of a request for that size.' },
+      saved: { ...text, description: 'Amount that requests for the size in `ask` would have saved, as a decimal.' },
     }),
   ),
 })
 
 const refundsElsewhere = {
-  refunded_earlier: { ...text, description: 'Refunded in this month, of charges of earlier ones.' },
-  refunded_later: { ...text, description: 'Refunded since, of charges of this month.' },
+  refunded_earlier: {
+    ...text,
+    description: 'Amount refunded in this month for charges of earlier months, as a decimal.',
+  },
+  refunded_later: { ...text, description: 'Amount refunded after this month for charges of this month, as a decimal.' },
 } as const
 
 export const statementAnswer = object({
   month: text,
   zone: text,
   from: moment,
-  until: { ...moment, description: 'The end of the month, which is not part of it.' },
+  until: { ...moment, description: 'End of the month, exclusive.' },
   issued: moment,
-  organization: { ...textOrNull, description: 'Of the setting `organization`.' },
+  organization: { ...textOrNull, description: 'The setting `organization`. Null if it is not set.' },
   end_user: {
     ...textOrNull,
-    description: 'The end user whose charges alone are in the totals and accounts; null for all.',
+    description: 'Filter by end user: totals and accounts contain only charges of this end user. Null for no filter.',
   },
-  tag: { ...textOrNull, description: 'The tag whose charges alone are in the totals and accounts; null for all.' },
-  reconciled: { ...truth, description: 'Whether the charges come to what the entries of the ledger do.' },
+  tag: {
+    ...textOrNull,
+    description: 'Filter by tag: totals and accounts contain only charges with this tag. Null for no filter.',
+  },
+  reconciled: { ...truth, description: 'Whether the sums of the charges equal the sums of the ledger entries.' },
   totals: {
     ...listOf(
       object({
@@ -392,14 +471,15 @@ export const statementAnswer = object({
         refunded: text,
         closing: text,
         ...refundsElsewhere,
-        net: { ...text, description: 'Charged less refunded.' },
+        net: { ...text, description: '`charged` minus `refunded`, as a decimal.' },
         costs: {
           ...text,
-          description: 'What Costs show for the month: net, plus refunded_earlier, less refunded_later.',
+          description:
+            'Costs of the month as in `GET /api/costs`: `net` plus `refunded_earlier` minus `refunded_later`. A decimal.',
         },
       }),
     ),
-    description: 'All accounts together, by currency.',
+    description: 'Totals of all accounts, one for each currency.',
   },
   accounts: listOf(
     object({
@@ -416,32 +496,37 @@ export const statementAnswer = object({
       lines: listOf(object({ model: text, tier: text, images: whole, quantity: whole, charged: text, refunded: text })),
     }),
   ),
-  currency: { ...text, description: 'Of balances.' },
+  currency: { ...text, description: 'Currency of `balances`.' },
   balances: listOf(
     object({
       user: text,
-      group: { ...text, description: 'The group that the user is in now.' },
+      group: { ...text, description: 'Current group of the user.' },
       opening: text,
       topups: whole,
       topped_up: text,
-      charged: { ...text, description: 'Of it was taken from the balance.' },
+      charged: { ...text, description: 'Amount charged to the balance, as a decimal.' },
       refunded: text,
       closing: text,
     }),
   ),
-  by: { ...textOrNull, description: 'What the labels are of: end_user or tag; null without a split.' },
+  by: { ...textOrNull, description: 'Dimension of `labels`: end_user or tag. Null if the request has no `by`.' },
   labels: {
     ...listOf(
       object({
-        label: { ...textOrNull, description: 'Null for charges without one.' },
+        label: { ...textOrNull, description: 'End user or tag. Null for charges without one.' },
         currency: text,
         charges: whole,
         charged: text,
-        refunded: { ...text, description: 'Of these charges, whenever it was given.' },
-        costs: { ...text, description: 'Charged less refunded. By end user they add up to the costs of the totals.' },
+        refunded: { ...text, description: 'Refunds of these charges, including refunds in later months. A decimal.' },
+        costs: {
+          ...text,
+          description:
+            '`charged` minus `refunded`, as a decimal. The sum over all end users equals `costs` of the totals.',
+        },
       }),
     ),
-    description: 'The month split as `by` says. A charge with several tags counts for each of them.',
+    description:
+      'The month by end user or tag, as in `by`; empty without `by`. A charge with several tags counts for each of them.',
   },
 })
 
@@ -458,11 +543,12 @@ export const overviewAnswer = object({
   spent: moneyList,
   images: listOf(object({ tier: text, count: whole })),
   steps,
-  ever: { ...truth, description: 'Whether there has ever been a request.' },
+  ever: { ...truth, description: 'Whether the log contains any request, in any period.' },
   review: {
     ...object({ count: whole, held: moneyList }),
     type: ['object', 'null'],
-    description: 'Charges that wait for a person, and what is held for them; null for those who do not decide.',
+    description:
+      'Charges that need review, and the amounts held for them by currency. Null for users who cannot resolve them.',
   },
 })
 
@@ -481,12 +567,11 @@ export const modelsAnswer = object({
             prices: listOf(object({ unit: text, price: text, currency: text, per: whole })),
           }),
         ),
-        description:
-          'Prices that replace others where their conditions hold: of the first entry whose conditions hold.',
+        description: 'Prices that replace those in `prices`. The first entry whose conditions all hold applies.',
       },
       times: {
         ...listOf(object({ if: priceConditions, by: text })),
-        description: 'Factors of the prices of tokens; all apply whose conditions hold.',
+        description: 'Factors on token prices, as decimals. Every entry whose conditions all hold applies.',
       },
       free: truth,
       limits: limitsSchema,
@@ -494,7 +579,7 @@ export const modelsAnswer = object({
       notes: object({ en: texts, zh: texts }),
       streams: texts,
       enabled: truth,
-      usable: { ...truth, description: "Whether keys of the user's own group may request it." },
+      usable: { ...truth, description: "Whether keys of the user's group may use the model." },
     }),
   ),
 })
@@ -502,7 +587,7 @@ export const modelsAnswer = object({
 /** For the playground, which sends requests as clients do. */
 export const explainAnswer = object({
   model: text,
-  alias: { ...textOrNull, description: 'The requested name, if it is an alias of the model.' },
+  alias: { ...textOrNull, description: 'Requested name, if it is an alias of the model. Null otherwise.' },
   family: text,
   operation: text,
   upstream: text,
@@ -512,16 +597,17 @@ export const explainAnswer = object({
   sent: {
     type: 'object',
     additionalProperties: true,
-    description: 'The body that the upstream would get, by its fields.',
+    description: 'Body that the upstream would receive.',
   },
   expected_size: textOrNull,
   expected_resolution: textOrNull,
   expected_ratio: textOrNull,
-  quote: { type: ['object', 'null'], description: 'What it would cost; null if nothing prices it.' },
+  quote: { type: ['object', 'null'], description: 'Price of the request. Null if no plugin prices it.' },
   retry: {
     ...object({ on: listOf({ type: ['string', 'integer'] }), attempts: whole, if_sold: truth }),
     type: ['object', 'null'],
-    description: 'Whether and after which failures it is sent again; null without `retry_on`.',
+    description:
+      'Failures after which the request is sent again, and the maximum number of attempts. `if_sold`: also if the vendor may have charged. Null for models without `retry_on`.',
   },
   cache: {
     ...object({
@@ -535,7 +621,7 @@ export const explainAnswer = object({
     }),
     type: ['object', 'null'],
     description:
-      'Whether equal requests get this answer later, and what they cost: `each`, plus `times` what the answer has cost. Null if it is not kept.',
+      'Caching of the response for equal requests, for `for_ms` milliseconds. The price of a hit is `each` plus `times` the original cost of the response. Null if the response is not cached.',
   },
   warnings: texts,
   mismatch: {
@@ -548,7 +634,8 @@ export const explainAnswer = object({
       cheaper: textOrNull,
     }),
     type: ['object', 'null'],
-    description: 'If the requested size and the returned image differ in price.',
+    description:
+      'Size warning: the requested size and the returned image have different prices. Null if there is none.',
   },
 })
 
@@ -572,8 +659,13 @@ export const reloadAnswer = {
 } as const
 const costPair = { charges: whole, before: text, after: text, difference: text } as const
 const costPairs = {
-  ...listOf(object({ name: { ...textOrNull, description: 'Null for all others together.' }, ...costPair })),
-  description: 'Those that change most first.',
+  ...listOf(
+    object({
+      name: { ...textOrNull, description: 'Name of the model, group or user. Null for the sum of all others.' },
+      ...costPair,
+    }),
+  ),
+  description: 'The largest difference first.',
 } as const
 const costUnder = object({
   ok: truth,
@@ -594,11 +686,11 @@ const costUnder = object({
         cost: text,
       }),
     ),
-    description: 'Charges whose cost by the other prices is unknown: they are in no other sum.',
+    description: 'Charges whose cost at the other prices is unknown. The other sums do not contain them.',
   } as const,
   uncounted: {
     ...texts,
-    description: 'Models that are free now and would have a price: their requests left no charges.',
+    description: 'Models that are free now and would have a price. Their requests have no charges to recalculate.',
   },
 })
 const step = { type: ['string', 'integer'] } as const
@@ -611,12 +703,12 @@ export const restoreAnswer = object({
       required: ['path'],
       properties: {
         path: { type: 'array', items: step },
-        value: { description: 'What it was then; absent where it was not there.' },
-        was: { description: 'What is written now; absent where nothing is.' },
+        value: { description: 'Value in the earlier configuration. Absent if the setting did not exist.' },
+        was: { description: 'Value in the current file. Absent if the setting does not exist.' },
       },
     },
   } as const,
-  left: { ...texts, description: 'Paths of other settings that have changed since.' },
+  left: { ...texts, description: 'Paths of other changed settings, which these edits do not restore.' },
 })
 export const costUnderAnswer = {
   ...costUnder,
@@ -632,7 +724,7 @@ export const configAnswer = object({
     object({
       path: text,
       value: text,
-      file: { type: ['string', 'null'], description: 'The file that defines it; null for a default.' },
+      file: { type: ['string', 'null'], description: 'File that sets the value. Null for a default.' },
       line: wholeOrNull,
       from: { type: 'string', enum: ['file', 'environment', 'default'] },
     }),
@@ -649,13 +741,19 @@ const entry = object({
   name: text,
   file: text,
   line: whole,
-  own: { description: 'What is written of it; null for one of a list of models.' },
-  whole: { description: 'The same with all that is laid under it.' },
+  own: { description: 'The entry as written in the file, without inherited settings. Null for a model from a list.' },
+  whole: { description: 'The entry together with the settings that it inherits.' },
 })
 export const editableAnswer = object({
-  base: { ...text, description: 'Of the texts as they are.' },
-  writable: { ...truth, description: 'Whether changes may be written from here.' },
-  why_not: { ...textOrNull, description: 'off, no-file or read-only.' },
+  base: {
+    ...text,
+    description: 'Hash of the current configuration files. Send it as `base` of `POST /api/config/write`.',
+  },
+  writable: { ...truth, description: 'Whether the console may write changes.' },
+  why_not: {
+    ...textOrNull,
+    description: 'Reason why the console may not write: off, no-file or read-only. Null if it may.',
+  },
   models: listOf(entry),
   groups: listOf(entry),
   families: listOf(object({ name: text, prices: texts })),
@@ -670,88 +768,129 @@ const hunks = listOf(
   }),
 )
 export const proposalAnswer = object({
-  base: { ...text, description: 'Of the texts that it is a change of.' },
-  ok: { ...truth, description: 'Whether the gateway would take it.' },
+  base: {
+    ...text,
+    description:
+      'Hash of the configuration files that the change is based on. Send it as `base` of `POST /api/config/write`.',
+  },
+  ok: { ...truth, description: 'Whether the changed configuration is valid.' },
   findings,
-  changes: { ...texts, description: 'What it means, a line each.' },
+  changes: { ...texts, description: 'Changes in meaning, one line each. Empty if the configuration is not valid.' },
   files: listOf(
     object({
       file: text,
       hunks,
     }),
   ),
-  patch: { ...textOrNull, description: 'For `patch -p1`; null where it would hold what may not be shown.' },
+  patch: {
+    ...textOrNull,
+    description: 'Patch for `patch -p1` in the folder of the main file. Null if it would contain a secret.',
+  },
   notes: texts,
   writable: truth,
   why_not: textOrNull,
 })
 const taken = {
-  id: { ...whole, description: 'Counts from 1.' },
+  id: { ...whole, description: 'Number of the configuration: 1 for the first on this storage, 2 for the next.' },
   at: moment,
   revision: text,
-  how: { type: 'string', enum: configHows, description: 'What brought it.' },
-  by: { ...textOrNull, description: 'The user who had it take effect in the console.' },
-  version: { ...text, description: 'Of the gateway.' },
+  how: { type: 'string', enum: configHows, description: 'Trigger of the activation.' },
+  by: { ...textOrNull, description: 'User who activated it in the console. Null for other triggers.' },
+  version: { ...text, description: 'Version of the gateway that activated it.' },
   change_count: whole,
 } as const
 export const takenAnswer = object({
   rows: listOf(
-    object({ ...taken, changes: { ...texts, description: 'What it means, a line each: the first hundred.' } }),
+    object({
+      ...taken,
+      changes: {
+        ...texts,
+        description:
+          'Changes in meaning since the previous configuration, one line each. At most 100; `change_count` is the number of all.',
+      },
+    }),
   ),
   next: wholeOrNull,
 })
 export const takenDiffAnswer = object({
   ...taken,
-  against: { ...wholeOrNull, description: 'What it is compared with; null where there is none before it.' },
-  changes: { ...texts, description: 'What the difference means, a line each.' },
+  against: {
+    ...wholeOrNull,
+    description: '`id` of the configuration that it is compared with. Null if there is no earlier one.',
+  },
+  changes: { ...texts, description: 'Changes in meaning, one line each.' },
   files: listOf(
     object({
       file: text,
-      kept: { ...truth, description: 'False where the text was too long: nothing is known of its lines.' },
+      kept: {
+        ...truth,
+        description: 'Whether the text of the file was stored. If false, it was too long, and `hunks` is empty.',
+      },
       hunks,
     }),
   ),
 })
 export const writtenAnswer = object({
-  ok: { ...truth, description: 'False where it was refused: the old one stays.' },
+  ok: { ...truth, description: 'Whether the change was written. If false, the previous configuration stays in use.' },
   findings,
   files: {
     ...texts,
-    description: 'Written files; after a refusal, those that could not be restored because they were saved meanwhile.',
+    description:
+      'Written files. If `ok` is false: files that still have the new text, because another program saved them before they could be restored.',
   },
   backups: texts,
   changes: texts,
-  revision: { ...textOrNull, description: 'In use now; null where another process reads it.' },
+  revision: {
+    ...textOrNull,
+    description: 'Revision of the configuration in use. Null if another process loads the file, and if `ok` is false.',
+  },
 })
 
 const fields = { type: ['object', 'null'] } as const
 export const alertsAnswer = object({
-  open: { ...whole, description: 'Alerts without an acknowledgement.' },
+  open: { ...whole, description: 'Number of alerts that are not acknowledged.' },
   alerts: listOf(
     object({
       id: text,
       kind: text,
-      time: { ...momentOrNull, description: 'When the alert was sent; null for a current state.' },
-      data: { type: 'object', description: 'As docs/events.md has it where it is of an event.' },
+      time: {
+        ...momentOrNull,
+        description:
+          'Start of the alert. Null for an alert about a current state, such as a certificate that expires soon.',
+      },
+      data: {
+        type: 'object',
+        description: 'Values of the alert. For an event, the fields of its kind in docs/events.md.',
+      },
       dealt: { anyOf: [object({ by: text, at: moment }), { type: 'null' }] },
     }),
   ),
 })
 
 export const auditTotalsAnswer = object({
-  rows: { ...whole, description: 'At most 10,000 are counted.' },
+  rows: { ...whole, description: 'Number of matching entries. Counting stops at 10,000.' },
   actions: listOf(object({ action: text, rows: whole })),
 })
 
 export const refusedSignInsAnswer = object({
   times: whole,
-  count: { ...whole, description: 'Rows that the filter has, of which the latest are listed.' },
+  count: { ...whole, description: 'Number of rows that match the filter. `rows` contains the latest of them.' },
   rows: listOf(
     object({
       hour: moment,
-      name: { ...textOrNull, description: 'Null where no user is called so: it may have been a password.' },
-      remote: { ...textOrNull, description: 'Null for the rest of an hour with very many.' },
-      way: { ...textOrNull, description: '`password`, or the name of an issuer.' },
+      name: {
+        ...textOrNull,
+        description:
+          'Name of the user. Null if no user has the entered name, which is not stored because it may be a password.',
+      },
+      remote: {
+        ...textOrNull,
+        description: 'Client address. Null for the sum of further attempts, in an hour with more than 200 rows.',
+      },
+      way: {
+        ...textOrNull,
+        description: '`password`, or the name of an identity provider. Null for the sum of further attempts.',
+      },
       times: whole,
       first: moment,
       last: moment,
@@ -770,7 +909,10 @@ export const auditAnswer = object({
       before: fields,
       after: fields,
       reason: textOrNull,
-      subject_name: { ...textOrNull, description: 'What an id is called; null if the target is its own name.' },
+      subject_name: {
+        ...textOrNull,
+        description: 'Name of the target, if `subject` is an ID or a file path. Null otherwise.',
+      },
     }),
   ),
   next: textOrNull,
@@ -780,30 +922,42 @@ export const auditAnswer = object({
 export const eventsAnswer = object({
   events: listOf(
     object({
-      id: { ...text, description: 'Says where to read on, as `after`.' },
+      id: {
+        ...text,
+        description: 'ID of the event. As `after` of the next request, it returns the events after this one.',
+      },
       time: moment,
       kind: text,
-      data: { type: 'object', description: 'As docs/events.md has it, by kind.' },
+      data: { type: 'object', description: 'Values of the event. docs/events.md lists the fields of each kind.' },
     }),
   ),
-  next: { ...text, description: 'The value of `after` for the next page, whether or not there is more yet.' },
+  next: {
+    ...text,
+    description: 'Value of `after` for the next page. Never null, so that polling can continue from it.',
+  },
   more: truth,
 })
 
 export const liveSessionsAnswer = object({ sessions: listOf(liveSessionSchema) })
 
 const storedObjectAnswer = object({
-  id: { ...text, description: "The vendor's id." },
+  id: { ...text, description: 'ID of the object at the vendor.' },
   kind: text,
   key_id: text,
   model: text,
   upstream: text,
-  vendor_key: { ...textOrNull, description: 'Null for an upstream with a single key.' },
+  vendor_key: {
+    ...textOrNull,
+    description: 'Name of the vendor key that created the object. Null for an upstream with a single key.',
+  },
   bytes: whole,
   created: moment,
   expires: momentOrNull,
-  ended: { ...momentOrNull, description: 'When it was deleted or ended through the gateway.' },
-  request_id: { ...text, description: 'The request that made it.' },
+  ended: {
+    ...momentOrNull,
+    description: 'Time when the object was deleted or ended through the gateway. Null if it was not.',
+  },
+  request_id: { ...text, description: 'ID of the request that created the object.' },
 })
 
 export const storedObjectsAnswer = object({
@@ -818,9 +972,12 @@ export const endedObjectAnswer = object({
     type: 'string',
     enum: ['kept', 'deleted', 'gone', 'refused', 'unreached', 'impossible'],
     description:
-      'What became of it at its vendor. `impossible`: no family of its models has an operation that deletes it.',
+      'Result at the vendor. kept: `keep` was true, and the vendor was not called. deleted: the vendor deleted the object. gone: the vendor no longer had it. refused: the vendor refused to delete it. unreached: the vendor could not be reached. impossible: the configuration has no operation that deletes it.',
   },
-  detail: { ...textOrNull, description: "The vendor's status, or why it was not reached." },
+  detail: {
+    ...textOrNull,
+    description: 'HTTP status of the vendor for `refused`, or the connection error for `unreached`. Null otherwise.',
+  },
 })
 
 export const upstreamsAnswer = object({
@@ -829,12 +986,15 @@ export const upstreamsAnswer = object({
     object({
       name: text,
       simulated: truth,
-      healthy: { ...truth, description: 'False while it is paused after failures.' },
-      resting_ms: { ...whole, description: 'How long it stays paused yet.' },
-      models: { ...texts, description: 'Models that run on it.' },
+      healthy: { ...truth, description: 'Whether the upstream is in use. False while it is paused after failures.' },
+      resting_ms: {
+        ...whole,
+        description: 'Remaining time of the pause in milliseconds. 0 if the upstream is not paused.',
+      },
+      models: { ...texts, description: 'Models that the upstream serves.' },
       keys_asked: {
         ...wholeOrNull,
-        description: 'How many of its keys are usable now; null if it has no credential.',
+        description: 'Number of usable keys. Null for an upstream without a credential.',
       },
       keys: listOf(upstreamKeyView.schema),
     }),
@@ -846,12 +1006,13 @@ export const keyTrialAnswer = object({
   result: {
     type: 'string',
     enum: ['good', 'bad', 'unclear'],
-    description: 'Whether the credential was accepted; unclear if the requested resource does not exist.',
+    description:
+      'good: the upstream accepted the key. bad: it refused the key. unclear: the requested path does not exist, so the response does not show whether the key is valid.',
   },
-  answer: { ...text, description: 'A status with the code of the vendor, or why nothing came.' },
+  answer: { ...text, description: 'HTTP status and error code of the vendor, or the connection error.' },
   path: text,
   ms: whole,
-  cost: { ...text, description: 'Nothing: a look is free.' },
+  cost: { ...text, description: 'Cost of the test as a decimal. Always 0: tests are free.' },
   currency: text,
   key: upstreamKeyAnswer,
 })
@@ -862,39 +1023,50 @@ export const systemAnswer = object({
   node: text,
   started: moment,
   uptime_s: whole,
-  memory: { ...whole, description: 'Bytes resident.' },
+  memory: { ...whole, description: 'Resident memory of this process, in bytes.' },
   event_loop_p99_ms: number,
   open_requests: whole,
   storage: {
     ...object({
       kind: text,
       healthy: truth,
-      trouble: { ...textOrNull, description: 'Why it takes no writes, where that is known.' },
+      trouble: {
+        ...textOrNull,
+        description: 'Reason why the storage accepts no writes. Null if it accepts them, or if the reason is unknown.',
+      },
     }),
   },
   counters: store,
   upstreams: listOf(object({ name: text, healthy: truth, simulated: truth })),
-  needs_review: { ...whole, description: 'Charges that wait for a person.' },
-  review_held: { ...moneyList, description: 'What is held for them.' },
-  disk_free: { ...wholeOrNull, description: 'Free bytes on the disk of the storage; null for a remote storage.' },
+  needs_review: { ...whole, description: 'Number of charges that need review.' },
+  review_held: { ...moneyList, description: 'Amounts held for these charges, by currency.' },
+  disk_free: {
+    ...wholeOrNull,
+    description: 'Free space on the disk of the storage, in bytes. Null for a storage that is remote or in memory.',
+  },
   disk_min: {
     ...whole,
-    description: 'Bytes that have to be free there; with fewer, requests that cost something are refused.',
+    description:
+      'Minimum free space on that disk, in bytes. With less, the gateway refuses requests that are not free.',
   },
-  connections: { ...whole, description: 'Of callers, to this process.' },
-  bodies_memory: { ...whole, description: 'Bytes of bodies that are held in the memory of this process.' },
-  connections_max: { ...wholeOrNull, description: 'The most that there may be; null for no bound.' },
+  connections: { ...whole, description: 'Number of open client connections of this process.' },
+  bodies_memory: { ...whole, description: 'Memory that request and response bodies use in this process, in bytes.' },
+  connections_max: { ...wholeOrNull, description: 'Maximum number of client connections. Null for no limit.' },
   bodies_memory_max: whole,
   places: {
     ...listOf(
       object({
         of: { type: 'string', enum: ['upstream', 'key', 'group'] } as const,
         name: text,
-        taken: { ...whole, description: 'Requests in flight; the limit where more are, in shadow mode.' },
+        taken: {
+          ...whole,
+          description: 'Number of requests in progress. At most `limit`, even if a limit in shadow mode is exceeded.',
+        },
         limit: whole,
       }),
     ),
-    description: 'Concurrency limits that several requests share. A full one refuses; no request waits.',
+    description:
+      'Use of the concurrency limits. If `taken` equals `limit`, a further request is refused or goes to another upstream or key; it does not wait.',
   },
   upstream_connections: {
     ...listOf(
@@ -902,34 +1074,36 @@ export const systemAnswer = object({
         upstream: text,
         shared_with: {
           ...texts,
-          description: 'Other upstreams that use the same connections: the figures are of all.',
+          description: 'Other upstreams that share these connections. The numbers include their requests.',
         },
         busy: whole,
         most: whole,
-        waiting: { ...whole, description: 'Requests that wait for one now.' },
+        waiting: { ...whole, description: 'Number of requests that are waiting for a connection.' },
         waited: {
           ...whole,
-          description: 'Requests that waited for one in the last five minutes, to be opened or to be free.',
+          description:
+            'Number of requests in the last five minutes that waited for a connection to open or to become free.',
         },
         wait_p50_ms: wholeOrNull,
         wait_p95_ms: wholeOrNull,
       }),
     ),
-    description: 'Connections of this process to upstreams that it has called; upstreams at one address share them.',
+    description:
+      'Connections of this process to the upstreams that it has called. Upstreams with the same address share connections.',
   },
   writes_waiting: object({ changes: whole, rows: whole, charges: whole }),
   traffic: {
     ...object({
       since: moment,
       until: moment,
-      requests: { ...whole, description: 'Lookups left out.' },
+      requests: { ...whole, description: 'Number of requests, without lookups.' },
       errors: whole,
-      refused: { ...whole, description: 'Refused by the gateway before an upstream was called.' },
+      refused: { ...whole, description: 'Number of requests that the gateway refused without calling an upstream.' },
       p50_ms: wholeOrNull,
       p95_ms: wholeOrNull,
       rows: latencyAnswer.properties.rows,
     }),
-    description: 'The last five minutes, of every gateway on the storage.',
+    description: 'Traffic of all gateways on the storage in the last five minutes.',
   },
   webhooks: listOf(object({ name: text, waiting: whole, given_up: whole })),
   gateways: {
@@ -939,10 +1113,10 @@ export const systemAnswer = object({
         started: moment,
         version: textOrNull,
         revision: textOrNull,
-        own: { ...truth, description: 'The process that answers.' },
+        own: { ...truth, description: 'Whether this is the process that sent the response.' },
       }),
     ),
-    description: 'The processes that bill on the storage.',
+    description: 'Gateway processes that use the storage.',
   },
   revision: text,
 })

@@ -16,9 +16,10 @@ export const editsOf = {
         minItems: 2,
         maxItems: 8,
         items: { anyOf: [{ type: 'string', maxLength: 200 }, { type: 'integer' }] },
-        description: 'models NAME, models NAME MEMBER …, groups NAME MEMBER ….',
+        description:
+          'Path of the setting as a list: [models, NAME], or with further members, such as [groups, NAME, rpm].',
       },
-      value: { description: 'What it becomes; absent where it is taken out.' },
+      value: { description: 'New value. Absent to remove the setting.' },
     },
   },
 } as const

@@ -7,22 +7,31 @@ import { ownerOf } from './session-user.ts'
 
 export const dayMs = 86_400_000
 
-const date = { type: 'string', pattern: String.raw`^\d{4}-\d\d-\d\d$`, description: 'As in 2026-11-21.' } as const
+const date = {
+  type: 'string',
+  pattern: String.raw`^\d{4}-\d\d-\d\d$`,
+  description: 'A date, such as 2026-11-21.',
+} as const
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const
-const names = { type: 'string', minLength: 1, maxLength: 1_000, description: 'One, or several with commas.' } as const
+const names = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 1_000,
+  description: 'One value, or several separated by commas.',
+} as const
 
 /** The query of costs: days in a time zone, and filters. */
 export const costQuery = {
-  from: { ...date, description: 'The first day; 29 days before the last one by default.' },
-  to: { ...date, description: 'The last day, which is part of the range; today by default.' },
-  zone: { ...name, default: 'UTC', description: 'A time zone of the IANA database, such as Europe/Berlin.' },
+  from: { ...date, description: 'First day, such as 2026-11-21. The default is 29 days before the last day.' },
+  to: { ...date, description: 'Last day, inclusive. The default is today.' },
+  zone: { ...name, default: 'UTC', description: 'IANA time zone of the days, such as Europe/Berlin.' },
   user: names,
   group: names,
   key: names,
   model: names,
   operation: names,
   upstream: names,
-  tier: { ...names, description: 'A tier of images, or a unit such as input; several with commas.' },
+  tier: { ...names, description: 'Image tier, or a unit such as input. Several values are separated by commas.' },
 } as const
 
 /**

@@ -11,37 +11,47 @@ const word = { type: 'string', minLength: 1, maxLength: 200 } as const
 
 /** The query of log rows: all given fields must match. */
 export const logQuery = {
-  since: { ...moment, description: 'From this moment on.' },
-  until: { ...moment, description: 'Before this moment.' },
+  since: { ...moment, description: 'Only requests at or after this time.' },
+  until: { ...moment, description: 'Only requests before this time.' },
   id: rowId,
   model: word,
-  key: { ...rowId, description: "A key's id." },
+  key: { ...rowId, description: 'ID of the API key.' },
   user: word,
   group: word,
   operation: word,
   upstream: word,
-  status: { type: 'string', pattern: '^([1-5]\\d\\d|[2-5]xx)$', description: 'A status, or its class such as 4xx.' },
-  cache: { type: 'string', enum: cacheResults, description: 'What the answer cache did.' },
-  outcome: { ...logMembers.outcome.schema, description: 'How the gateway was done with it, whatever its status.' },
+  status: {
+    type: 'string',
+    pattern: '^([1-5]\\d\\d|[2-5]xx)$',
+    description: 'HTTP status, or a class of statuses: 2xx, 3xx, 4xx or 5xx.',
+  },
+  cache: { type: 'string', enum: cacheResults, description: 'Result of the answer cache.' },
+  outcome: {
+    ...logMembers.outcome.schema,
+    description: 'How the gateway ended the request, regardless of its status.',
+  },
   result: {
     type: 'string',
     enum: wantedResults,
-    description: 'How it ended for its caller, as the log shows it; unsuccessful: any but succeeded.',
+    description: 'Result for the client, as in the console. unsuccessful: every result except succeeded.',
   },
-  tier: { ...word, description: 'One of its images was billed at this tier.' },
+  tier: { ...word, description: 'Only requests with an image that was charged at this tier.' },
   source: {
     ...chargeItemMembers.source.schema,
-    description: 'Where the tier of one of its images came from.',
+    description: 'Only requests with an image whose tier has this source.',
   },
-  unit: { ...word, description: 'What it was charged for is counted in this unit, such as input.' },
-  refunded: { ...truth, description: 'true: something of its charge was given back; false: nothing was.' },
-  other_size: { ...truth, description: 'true: an image came back in another size than requested.' },
-  size: { ...word, description: 'The requested size of its images, as sent.' },
-  end_user: { ...word, description: 'Whom it was for.' },
-  tag: { ...word, description: 'One of its tags.' },
+  unit: { ...word, description: 'Only requests that were charged for this unit, such as input.' },
+  refunded: { ...truth, description: 'true: only requests with a refund. false: only requests without one.' },
+  other_size: {
+    ...truth,
+    description: 'true: only requests with an image that has another size than requested. false: no filter.',
+  },
+  size: { ...word, description: 'Requested image size, as the client sent it.' },
+  end_user: { ...word, description: 'Name of the end user.' },
+  tag: { ...word, description: 'Tag of the request.' },
   charge: {
     ...courseMembers.state.schema,
-    description: 'The state of its charge.',
+    description: 'State of the charge.',
   },
 } as const
 

@@ -339,7 +339,7 @@ const issuer = {
     default_role: {
       type: 'string',
       enum: ['user', 'viewer', 'billing'],
-      description: 'Role of people who match no entry of `roles`; absent: they are refused.',
+      description: 'Role of people without a match in `roles`; absent: their sign-in is refused.',
     },
     groups: {
       type: 'object',
@@ -469,7 +469,7 @@ const observability = {
         },
         attributes: {
           type: 'array',
-          items: { type: 'string', enum: otlpAttributes, description: 'What to add.' },
+          items: { type: 'string', enum: otlpAttributes, description: 'An attribute.' },
           uniqueItems: true,
           default: [],
           description:
@@ -524,7 +524,7 @@ const budgetOf = {
     soft: {
       type: 'boolean',
       default: false,
-      description: 'Only send threshold events; refuse no request.',
+      description: 'Whether the budget only sends threshold events and refuses no request.',
     },
   },
 } as const satisfies Schema
@@ -595,9 +595,9 @@ const group = {
       type: 'object',
       minProperties: 1,
       propertyNames: { minLength: 1, maxLength: 200 },
-      additionalProperties: { type: 'string', minLength: 1, description: 'Name of the model that serves it.' },
+      additionalProperties: { type: 'string', minLength: 1, description: 'Name of the model.' },
       description:
-        'Names that its keys can request instead of those of models: { best: large-2 }. They come before models of the same name. `models` of keys and groups, prices and limits are those of the model.',
+        'Aliases of models for the keys of the group, by alias: { best: large-2 }. An alias takes precedence over a model of the same name. Prices, limits and the `models` of keys and groups apply to the model, not to the alias.',
     },
     multiplier: {
       type: 'string',
@@ -612,7 +612,7 @@ const group = {
     limits_per_end_user: {
       ...limitsTogether,
       description:
-        'Limits for each end user of each user, in addition to the other limits. The plugin `attribution` says who that is; requests without one have no such limit.',
+        'Limits for each end user of each user, in addition to the other limits. The plugin `attribution` identifies the end user; requests without one have no such limit.',
     },
     limits_in_all: {
       ...limitsTogether,
@@ -626,7 +626,7 @@ const group = {
     end_user_budget: {
       ...budgetOf,
       description:
-        'Budget of each end user of each user. The plugin `attribution` says who that is; requests without one have no such budget.',
+        'Budget of each end user of each user. The plugin `attribution` identifies the end user; requests without one have no such budget.',
     },
     end_user_budgets: {
       type: 'object',
@@ -799,7 +799,7 @@ const outcome = {
       enum: keyEffects,
       default: 'none',
       description:
-        'What it means for the key: nothing, invalid, out of credit, rate limited, or model not served; or that the request is too large for this key (request).',
+        'Effect on the key. none: no effect. invalid: the key is invalid. no_credit: it is out of credit. cooling: it is rate limited. model: the key does not serve the model. request: the request is too large for this key.',
     },
     confirm: {
       type: 'boolean',
@@ -971,20 +971,20 @@ const upstream = {
         path: {
           type: 'string',
           format: 'call-path',
-          description: 'A path whose GET is free and refuses a bad key, such as a model list; /v1/models if absent.',
+          description: 'Path whose GET is free and refuses an invalid key, such as a model list; /v1/models if absent.',
         },
       },
     },
     outcomes: {
       type: 'array',
       items: outcome,
-      description: 'Meaning of its refusals that the built-in table does not cover.',
+      description: 'Meaning of refusals that the built-in table does not cover.',
     },
     on_unknown: {
       type: 'string',
       enum: ['stop', 'pay_twice'],
       description:
-        'What to do if the vendor may have charged for a request without a response: stop (the default), or pay_twice: try the next key or upstream, which may cost twice.',
+        'Behavior if the vendor may have charged for a request without a response. stop (the default): the client gets an error. pay_twice: the gateway tries the next key or upstream, and the vendor may charge twice.',
     },
   },
 } as const satisfies Schema
@@ -1125,7 +1125,7 @@ const sendAs = {
   type: 'string',
   minLength: 1,
   description:
-    'Model name at the upstream; absent: its own name. For a name with *, a * here is what the client wrote for it.',
+    'Model name at the upstream; absent: its own name. If the name of the model contains *, a * here is the text that matched it.',
 } as const satisfies Schema
 
 const candidate = {
@@ -1153,7 +1153,7 @@ const candidate = {
 const unpriced = {
   type: 'string',
   enum: ['refuse', 'review', 'parent'],
-  description: 'What to do with usage that has no price, for this model; absent: as the family sets it.',
+  description: 'Handling of usage without a price, for this model; absent: the setting of the family.',
 } as const satisfies Schema
 
 /** The defaults for a model without `retry`. */
@@ -1187,13 +1187,15 @@ const cache = {
       type: 'string',
       enum: cacheScopes,
       default: 'key',
-      description: 'Who shares responses: the requests of one key, all keys of one user, or all keys of one group.',
+      description:
+        'Scope in which responses are shared: the requests of one key, of all keys of one user, or of all keys of one group.',
     },
     keys: {
       type: 'string',
       enum: ['all', 'opted_in'],
       default: 'all',
-      description: 'all: every key whose own setting is not off. opted_in: only keys whose own setting is on.',
+      description:
+        'Keys that use the cache. all: every key that is not set to off. opted_in: only keys that are set to on.',
     },
     images: {
       type: 'boolean',
@@ -1209,14 +1211,14 @@ const cache = {
     hit_price: {
       type: 'object',
       additionalProperties: false,
-      description: 'What a cached response costs: the sum of both. Absent: nothing.',
+      description: 'Price of a cached response: the sum of `each` and `times`. Absent: free.',
       properties: {
         each: { type: 'string', format: 'money', default: '0', description: 'For each hit: "0.001".' },
         times: {
           type: 'string',
           format: 'factor',
           default: '0',
-          description: 'A factor of what the response cost when it was requested from the upstream: "0.1".',
+          description: 'Factor on the original cost of the response: "0.1".',
         },
       },
     },
@@ -1227,7 +1229,7 @@ const model = {
   type: 'object',
   additionalProperties: false,
   description:
-    'A model that clients can request. A name with one * serves every name that fits and that no other entry serves.',
+    'A model that clients can request. A name with one * serves every matching name that has no entry of its own.',
   required: ['family'],
   properties: {
     family: { type: 'string', description: 'Name of its family.' },
@@ -1245,7 +1247,7 @@ const model = {
       uniqueItems: true,
       items: { type: 'string', minLength: 1, description: 'Name of a model.' },
       description:
-        'Models that answer in this order if no upstream of this one does, at their own prices; one of another API format needs `accepts` (docs/failover.md).',
+        'Models that are called in this order if no upstream of this model responds. Each is charged at its own prices. A model with another API format needs `accepts` (docs/failover.md).',
     },
     prices,
     price: { type: 'string', enum: ['free'], description: 'free for a model that costs nothing, instead of prices.' },
@@ -1340,20 +1342,20 @@ const model = {
       uniqueItems: true,
       items: { type: 'string', minLength: 1 },
       description:
-        "API formats in which clients may call the model, besides its family's own: [chat, responses, messages, generate], of embeddings: [embeddings, generate.embed], and of sound: [audio.speech, audio.transcribe]. The plugin format-bridge translates them (docs/translation.md).",
+        'API formats in which clients may call the model, in addition to those of its family: [chat, responses, messages, generate]; for embeddings [embeddings, generate.embed]; for sound [audio.speech, audio.transcribe]. The plugin format-bridge translates them (docs/translation.md).',
     },
     on_loss: {
       type: 'string',
       enum: ['refuse', 'drop'],
       description:
-        'What happens to a translated request of which a part has no equal in the format of the upstream: refuse the request, or drop the part. Absent: parts that change the result or the price are refused, hints are dropped. The response names what was dropped.',
+        'Handling of parts of a translated request that the format of the upstream cannot express. refuse: the request is refused. drop: the parts are dropped. Absent: the request is refused if a part changes the result or the price; other parts are dropped. The response lists dropped parts.',
     },
     send_as: sendAs,
     listed: {
       type: 'object',
       additionalProperties: false,
       description:
-        'For a name with *: the rows of price_tables that give it names and prices. Absent: every row whose name fits.',
+        'For a name with *: filters the rows of price_tables, which provide the names and prices of its models. Absent: every row with a matching name.',
       properties: {
         modes: {
           type: 'array',

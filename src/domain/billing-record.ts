@@ -41,18 +41,23 @@ const lineView = viewOf<ExplainedLine>()({
   width: ownOfLine('width'),
   height: ownOfLine('height'),
   size: computed(
-    { ...schemas.textOrNull, description: 'Read from the returned bytes, or reported in the response.' },
+    {
+      ...schemas.textOrNull,
+      description:
+        'Size as <width>x<height>: decoded from the returned image, or reported in the response. Null if unknown.',
+    },
     ({ line }: ExplainedLine) => actualSize(line),
   ),
   quantity: ownOfLine('quantity'),
   price: ownOfLine('price'),
   flags: ownOfLine('flags'),
   why: computed(
-    { ...schemas.text, description: 'Why this price, in words.' },
+    { ...schemas.text, description: 'Explanation of the price in words.' },
     ({ explanation }: ExplainedLine) => explanation.why,
   ),
-  at: computed({ ...schemas.textOrNull, description: 'file:line of the price.' }, ({ explanation }: ExplainedLine) =>
-    explanation.at === null ? null : shortPlace(explanation.at),
+  at: computed(
+    { ...schemas.textOrNull, description: 'file:line of the price. Null for an amount that a person set.' },
+    ({ explanation }: ExplainedLine) => (explanation.at === null ? null : shortPlace(explanation.at)),
   ),
 })
 
@@ -64,7 +69,8 @@ const ruleSchema = {
   properties: {
     kind: {
       ...schemas.text,
-      description: 'Whose rule it is: tiers of images, usage of tokens and the like, or another plugin’s.',
+      description:
+        'Kind of the pricing rule: tiers (image tiers), usage (tokens and other units), or the kind of another plugin.',
     },
     text: schemas.text,
     rows: {
@@ -93,32 +99,43 @@ const source = { type: ['string', 'null'], enum: [...tierSources, null] } as con
 /** The billing part of a log record. Programs read it: its members are not renamed. */
 export const billView = viewOf<Explained>()({
   state: own('state'),
-  size: own('size', '大小: as the caller sent it.'),
-  quality: own('quality', '请求品质: as the caller sent it.'),
+  size: own('size', '大小: requested size, as the client sent it. Null if absent.'),
+  quality: own('quality', '请求品质: requested quality, as the client sent it. Null if absent.'),
   count: computed(
-    { ...schemas.wholeOrNull, description: '生成数量: images that came back; null for what is not images.' },
+    { ...schemas.wholeOrNull, description: '生成数量: number of returned images. Null for charges by usage.' },
     ({ account }: Explained) => account.count,
   ),
   tier: computed(
-    { ...schemas.textOrNull, description: '图片档位: null where the images differ; lines has each.' },
+    {
+      ...schemas.textOrNull,
+      description:
+        '图片档位: tier of the images. Null if the images differ; `lines` has the tier of each. Null for charges by usage.',
+    },
     ({ charge, byItem }: Explained) => (byItem ? same(itemsOf(charge).map(line => line.tier)) : null),
   ),
   source: computed(
-    { ...source, description: '来源: told, output, request or default; null where the images differ.' },
+    {
+      ...source,
+      description:
+        '来源: source of the tier. told: size reported in the response. output: pixels of the image. request: requested size. default: none of these. Null if the images differ.',
+    },
     ({ charge, byItem }: Explained) => (byItem ? same(itemsOf(charge).map(line => line.source)) : null),
   ),
   actual_size: computed(
     {
       ...schemas.textOrNull,
       description:
-        '实际尺寸: read from the returned bytes, or reported in the response; null if they differ or are unknown.',
+        '实际尺寸: size of the images as <width>x<height>, decoded from the returned images or reported in the response. Null if the images differ or their size is unknown.',
     },
     ({ charge }: Explained) => same(itemsOf(charge).map(line => actualSize(line))),
   ),
   currency: own('currency'),
   amount: own('amount'),
   held: computed(
-    { ...schemas.text, description: 'Held for it now, until it ends or a person decides.' },
+    {
+      ...schemas.text,
+      description: 'Amount that is held for the charge now, as a decimal. 0 once the charge has ended.',
+    },
     ({ charge }: Explained) => formatMoney(charge.held),
   ),
   refunded: own('refunded'),
@@ -128,13 +145,13 @@ export const billView = viewOf<Explained>()({
   warnings: computed(schemas.texts, ({ charge }: Explained) => charge.rule.warnings),
   reason: own('reason'),
   delivery: own('delivery'),
-  vendor_cost: own('vendorCost', 'What the upstream says that it charges for it; null where it does not say.'),
+  vendor_cost: own('vendorCost', 'Cost that the upstream reported, as a decimal. Null if it reported none.'),
   facts: computed(
     {
       type: 'object',
       additionalProperties: schemas.text,
       description:
-        'What the answer, or else the request, says that prices may depend on: service_tier, speed and region of a text. Without what differs between images.',
+        'Properties that prices can depend on, such as service_tier, speed and region: from the response, or else from the request. Properties that differ between images are absent.',
     } as const,
     ({ charge }: Explained) => factsOf(charge),
   ),
@@ -142,11 +159,12 @@ export const billView = viewOf<Explained>()({
     charge.lines.map(line => lineView.show({ line, explanation: explainLine(line, charge, account) })),
   ),
   text: computed(
-    { ...schemas.text, description: 'One line with the labels of the log.' },
+    { ...schemas.text, description: 'The charge in one line, with the labels of the log.' },
     ({ account }: Explained) => account.text,
   ),
-  sum: computed({ ...schemas.text, description: 'Such as 2 × 0.04 = 0.08 USD.' }, ({ charge }: Explained) =>
-    sumText(charge),
+  sum: computed(
+    { ...schemas.text, description: 'Calculation of the amount, such as 2 × 0.04 = 0.08 USD.' },
+    ({ charge }: Explained) => sumText(charge),
   ),
   rule: computed(ruleSchema, ({ charge, account }: Explained) => ({
     kind: charge.rule.kind,

@@ -19,33 +19,35 @@ const usage = {
 
 const mark = shownOf(markMembers, (marks: Marks) => marks)
 const marksView = viewOf<Marks>()({
-  received_ms: mark('received', 'Its body was here.'),
-  asked_ms: mark('asked', 'Limits had room and its money was held: the upstream was called.'),
-  asked_again_ms: mark('askedAgain', 'The last call, of this or another upstream, if there was more than one.'),
-  first_byte_ms: mark('firstByte', "The first byte of the upstream's answer was here."),
-  last_byte_ms: mark('lastByte', 'The answer had come whole.'),
-  committed_ms: mark('committed', 'What it costs was durable.'),
+  received_ms: mark('received', 'The request body was received.'),
+  asked_ms: mark('asked', 'All limits admitted the request, its hold was made, and the upstream was called.'),
+  asked_again_ms: mark('askedAgain', 'Last call of an upstream. Null if there was only one call.'),
+  first_byte_ms: mark('firstByte', 'The first byte of the response was received from the upstream.'),
+  last_byte_ms: mark('lastByte', 'The response was complete.'),
+  committed_ms: mark('committed', 'The charge was stored.'),
 })
 const marksOrNull = {
   ...marksView.schema,
   type: ['object', 'null'],
-  description: 'How far it had come, milliseconds after it began; null where an earlier version logged it.',
+  description:
+    'Times of the phases in milliseconds after the start of the request. A phase that was not reached is null. Null for requests that an earlier version logged.',
 } as const
 
 const valuesOrNull = {
   type: ['object', 'null'],
   additionalProperties: { type: ['string', 'number', 'null'] },
-  description: 'What the error says, as data by name: which limit, how much of what, for how many seconds.',
+  description:
+    'Values of the error by name, such as the limit, its amount and the seconds to wait. Null without an error.',
 } as const
 const upstreamMessage = {
   ...schemas.textOrNull,
-  description: 'What its upstream said when it refused: clipped, without keys and without what it quotes at length.',
+  description: 'Message of the refusal by the upstream, shortened, without keys and long quotations. Null without one.',
 } as const
 
 const attemptsOrNull = {
   type: ['array', 'null'],
   description:
-    'Its requests to upstreams in their order, if there was more than one or a fallback was called: retries, other keys, other upstreams.',
+    'Requests to upstreams in order: retries, other keys, other upstreams and fallbacks. Null if there was only one, to the model itself.',
   items: {
     type: 'object',
     additionalProperties: false,
@@ -53,28 +55,35 @@ const attemptsOrNull = {
     properties: {
       upstream: { type: 'string' },
       key: schemas.textOrNull,
-      model: { type: 'string', description: 'The fallback that was called; absent for the model itself.' },
-      answer: { type: 'string', description: 'The status, or the code of the error without a response.' },
-      ms: { type: 'number', description: 'From sending to the response headers.' },
+      model: { type: 'string', description: 'Fallback model that was called. Absent for the requested model.' },
+      answer: { type: 'string', description: 'HTTP status, or the error code if there was no response.' },
+      ms: { type: 'number', description: 'Milliseconds from sending the request to the response headers.' },
     },
   },
 } as const
 const cache = {
   type: ['string', 'null'],
   enum: [...cacheResults, null],
-  description: 'What the answer cache did: hit, miss, or bypass; null for models without `cache`.',
+  description:
+    'Result of the answer cache. hit: the response came from the cache. miss: it came from the upstream and may be cached. bypass: it may not be cached. Null for models without `cache`.',
 } as const
 const saved = {
   ...schemas.textOrNull,
   description:
-    'What a hit of the answer cache has not cost: the first cost of the response, less the price of the hit.',
+    'Amount saved by a hit of the answer cache: the original cost of the response, less the price of the hit. A decimal. Null without a hit.',
 } as const
-const endUser = { ...schemas.textOrNull, description: 'Whom the request was for, by `attribution`.' } as const
+const endUser = {
+  ...schemas.textOrNull,
+  description: 'Name of the end user, from the plugin `attribution`. Null for none.',
+} as const
 const alias = {
   ...schemas.textOrNull,
-  description: "The name that the client used for the model, if it is an alias of the key's group.",
+  description: "Name that the client used for the model, if it is an alias of the key's group. Null otherwise.",
 } as const
-const tags = { ...schemas.texts, description: 'Tags and metadata of the request, by `attribution`.' } as const
+const tags = {
+  ...schemas.texts,
+  description: 'Tags and metadata of the request, from the plugin `attribution`. Empty for none.',
+} as const
 
 /** The schema of a charge, or null. */
 export const billOrNull = { ...billView.schema, type: ['object', 'null'] } as const

@@ -70,7 +70,9 @@ export function differencesOf({ counted, booked, balances }: Statement): readonl
   const sums = names.flatMap(([name, show]) =>
     counted[name] === booked[name]
       ? []
-      : [`${name}: the charges come to ${show(counted[name])}, the ledger's entries to ${show(booked[name])}`],
+      : [
+          `${name}: the sum of the charges is ${show(counted[name])}, the sum of the ledger's entries is ${show(booked[name])}`,
+        ],
   )
   return [...sums, ...balanceDifferences(balances)]
 }

@@ -35,7 +35,8 @@ export function replayCharge(charge: Charge, known: readonly KnownPlugin[]): rea
 function replayDecision({ id, lines, amount, hold }: Charge): readonly string[] {
   const sum = lines.reduce((total, line) => total + line.price, 0)
   const differences: string[] = []
-  if (sum !== amount) differences.push(`charge ${id}: the amount in micros is ${amount}, but its lines come to ${sum}`)
+  if (sum !== amount)
+    differences.push(`charge ${id}: the amount in micros is ${amount}, but the sum of its lines is ${sum}`)
   if (amount > hold) differences.push(`charge ${id}: the amount in micros is ${amount}, but ${hold} was its hold`)
   return differences
 }

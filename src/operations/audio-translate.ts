@@ -16,7 +16,7 @@ export const audioTranslate: Operation = {
   fields: {
     model,
     file: { schema: file, required: true, en: 'The recording.', zh: '音频文件。' },
-    prompt: { schema: text, en: 'Words that help to understand it.', zh: '有助于识别的提示。' },
+    prompt: { schema: text, en: 'Hints that help recognition.', zh: '有助于识别的提示。' },
     response_format: {
       schema: text,
       en: 'json, text, srt, verbose_json or vtt.',

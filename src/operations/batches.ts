@@ -27,7 +27,7 @@ export const batchesOperations: readonly Operation[] = [
         en: 'The path of all requests, such as `/v1/chat/completions`.',
         zh: '全部请求的路径，例如 /v1/chat/completions。',
       },
-      completion_window: { schema: text, required: true, en: '`24h`.', zh: '24h。' },
+      completion_window: { schema: text, required: true, en: 'Time for the batch: always `24h`.', zh: '24h。' },
     },
     traits: {
       answersObject: true,

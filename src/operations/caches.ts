@@ -16,7 +16,7 @@ export const cachesOperations: readonly Operation[] = [
     fields: {
       model,
       contents: { schema: list, en: 'The content to cache.', zh: '要缓存的内容。' },
-      ttl: { schema: text, en: 'How long to keep it: 3600s.', zh: '保留时长，例如 3600s。' },
+      ttl: { schema: text, en: 'Lifetime of the cached content: 3600s.', zh: '保留时长，例如 3600s。' },
     },
     usage: {
       stored: { tokens: ['usageMetadata', 'totalTokenCount'], from: 'createTime', until: 'expireTime', writes: true },
@@ -64,7 +64,7 @@ export const cachesOperations: readonly Operation[] = [
       zh: { label: '延长缓存内容', summary: '修改缓存内容的过期时间' },
     },
     fields: {
-      ttl: { schema: text, en: 'How long to keep it: 3600s.', zh: '保留时长，例如 3600s。' },
+      ttl: { schema: text, en: 'Lifetime of the cached content: 3600s.', zh: '保留时长，例如 3600s。' },
     },
     usage: { stored: { tokens: ['usageMetadata', 'totalTokenCount'], from: 'createTime', until: 'expireTime' } },
     traits: {

@@ -15,9 +15,9 @@ export const completions: Operation = {
   fields: {
     model,
     prompt: { schema: {}, required: true, en: 'A text, or a list of texts.', zh: '文本，或文本列表。' },
-    suffix: { schema: { type: 'string' }, en: 'What follows the text to be written.', zh: '待续写内容之后的文本。' },
+    suffix: { schema: { type: 'string' }, en: 'Text after the completion.', zh: '待续写内容之后的文本。' },
     max_tokens: tokensMax,
-    temperature: { schema: number, en: 'How much chance there is in the answer.', zh: '采样温度。' },
+    temperature: { schema: number, en: 'Sampling temperature.', zh: '采样温度。' },
     stream,
   },
   samples: call => [

@@ -24,7 +24,7 @@ export const embed: Operation = {
     inputs: { schema: list, en: 'Texts and images.', zh: '文本与图片。' },
     embedding_types: {
       schema: list,
-      en: 'Number formats: float, int8, …',
+      en: 'Number formats of the vectors: float, int8, …',
       zh: '数值格式：float、int8 等。',
     },
     output_dimension: { schema: whole, en: 'Length of the vectors.', zh: '向量维度。' },

@@ -16,7 +16,7 @@ export const embeddings: Operation = {
     model,
     input: { schema: {}, required: true, en: 'A text, or a list of texts.', zh: '文本，或文本列表。' },
     dimensions: { schema: whole, en: 'Number of dimensions of the vectors.', zh: '向量维度。' },
-    encoding_format: { schema: { enum: ['float', 'base64'] }, en: 'Encoding of the numbers.', zh: '数值的编码方式。' },
+    encoding_format: { schema: { enum: ['float', 'base64'] }, en: 'Encoding of the vectors.', zh: '数值的编码方式。' },
   },
   samples: call => [
     curl(call, { model: call.model, input: ['Hello', 'Good morning'] }),

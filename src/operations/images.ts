@@ -9,7 +9,7 @@ const format: Field = {
   zh: 'base64 或链接。默认值与效果因系列而异。',
 }
 
-/** Fields besides `model` and `prompt`. */
+/** Fields in addition to `model` and `prompt`. */
 export const pictureFields: Fields = {
   n: {
     schema: { ...whole, default: 1 },
@@ -21,7 +21,11 @@ export const pictureFields: Fields = {
     en: 'Width x height in pixels, such as 1024x1024, or a label that the family supports. The effect depends on the family.',
     zh: '宽x高（像素），例如 1024x1024，或系列支持的标签。效果因系列而异。',
   },
-  quality: { schema: text, en: 'Accepted, and recorded as sent.', zh: '可以发送，并按原样记录。' },
+  quality: {
+    schema: text,
+    en: 'Requested quality, recorded with the charge. The effect depends on the family.',
+    zh: '请求品质，随费用记录。效果因系列而异。',
+  },
   response_format: format,
   output_format: { schema: text, en: 'File format, such as png.', zh: '文件格式，例如 png。' },
   background: { schema: text, en: 'Background of the image.', zh: '图片背景。' },

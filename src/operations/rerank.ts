@@ -17,7 +17,7 @@ export const rerank: Operation = {
     query: { schema: text, required: true, en: 'The query to compare the documents with.', zh: '用于比较的查询。' },
     documents: { schema: list, required: true, en: 'The documents.', zh: '待排序的文档。' },
     top_n: { schema: whole, en: 'Number of documents to return.', zh: '返回的数量。' },
-    return_documents: { schema: truth, en: 'Also return the texts.', zh: '同时返回文本。' },
+    return_documents: { schema: truth, en: 'Whether to return the texts of the documents.', zh: '同时返回文本。' },
   },
   samples: call => [curl(call, { model: call.model, query: 'boats', documents: ['A lake', 'A paper boat'], top_n: 1 })],
   smallest: model => ({ json: { model, query: 'yes', documents: ['yes', 'no'] } }),

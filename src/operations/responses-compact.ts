@@ -13,8 +13,12 @@ export const responsesCompact: Operation = {
   },
   fields: {
     model,
-    input: { schema: {}, required: true, en: 'A text, or a list of input.', zh: '文本，或输入列表。' },
-    previous_response_id: { schema: text, en: 'The response that the input follows.', zh: '输入所接续的响应。' },
+    input: { schema: {}, required: true, en: 'A text, or a list of input items.', zh: '文本，或输入列表。' },
+    previous_response_id: {
+      schema: text,
+      en: 'ID of the response that the input continues.',
+      zh: '输入所接续的响应。',
+    },
   },
   traits: { answersObject: true, answersTokens: 'only' },
 }

@@ -14,7 +14,7 @@ export const responses: Operation = {
   },
   fields: {
     model,
-    input: { schema: {}, required: true, en: 'A text, or a list of input.', zh: '文本，或输入列表。' },
+    input: { schema: {}, required: true, en: 'A text, or a list of input items.', zh: '文本，或输入列表。' },
     instructions: { schema: text, ...instructionsHelp },
     max_output_tokens: tokensMax,
     tools,

@@ -17,7 +17,7 @@ export const speechToText: Operation = {
     model_id: model,
     file: { schema: file, required: true, en: 'The recording.', zh: '音频文件。' },
     language_code: { schema: text, en: 'Language code, such as en.', zh: '语言代码，例如 en。' },
-    diarize: { schema: truth, en: 'Also report who speaks.', zh: '同时标注说话人。' },
+    diarize: { schema: truth, en: 'Whether to identify the speakers.', zh: '同时标注说话人。' },
   },
   samples: call => [form(call, [`model_id=${call.model}`, 'file=@hello.mp3'])],
   smallest(model) {

@@ -2,7 +2,7 @@ import { failures } from '../domain/index.ts'
 
 /** Errors of simulated upstreams, with the vendors' messages. */
 export const fail = failures({
-  object_unknown: { status: 404, type: 'invalid_request_error', text: '{what} not found.' },
+  object_unknown: { status: 404, type: 'invalid_request_error', text: '{message}' },
   object_exists: { status: 409, type: 'invalid_request_error', text: '{what} already exists.' },
   not_cancellable: {
     status: 400,

@@ -291,7 +291,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
         WHERE id = (SELECT chain FROM segment WHERE last_id = ${last});
       DELETE FROM segment WHERE last_id = ${last}`)
     t.same(await problemsOf(storage), [], 'the remaining rows are consistent')
-    t.match(await problemsOf(storage, [before, anchor]), [/^anchor of .*: 2 was there and is gone; they end at 1$/])
+    t.match(await problemsOf(storage, [before, anchor]), [/^anchor of .*: entry 2 is missing; the last entry is 1$/])
   })
 
   await t.test('[9.4] a request whose log row was lost with its gateway has one after the next start', async t => {

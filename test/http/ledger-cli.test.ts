@@ -125,7 +125,7 @@ t.test('[6.6] an anchor stored elsewhere shows changes that the database alone c
   t.match(await runCli(shop, 'ledger', 'verify'), { code: 0, stderr: /: 0 problems/ })
   t.match(await runCli(shop, 'ledger', 'verify', '--anchor', kept), {
     code: 1,
-    stdout: /^anchor of \S+: entries of gateway: 3 was there and is gone; they end at 2$/m,
+    stdout: /^anchor of \S+: entries of gateway: entry 3 is missing; the last entry is 2$/m,
   })
 
   await writeFile(kept, stdout.replace(/"database":"\w+"/, '"database":"00000000000001"'))

@@ -604,6 +604,34 @@ t.test('a client that leaves a slow answer causes no error, and close does not w
   await Promise.all([t.rejects(waiting), fetch(other.url('text') ?? '').then(() => other.close())])
 })
 
+t.test('an unknown object is a 404 that names the object, in a sentence of its vendor', async t => {
+  const rows: readonly (readonly [path: string, message: string, options?: RequestInit])[] = [
+    ['/v1/files/file-1', 'No such File object: file-1'],
+    ['/v1/files/file_1', 'File not found: file_1', { headers: version }],
+    ['/v1beta/files/f1', 'File files/f1 not found.'],
+    ['/v1/batches', 'No such File object: file-1', batchOf('file-1')],
+    ['/v1/batches/batch_1', "Batch 'batch_1' not found."],
+    ['/v1/responses/resp_1', "Response with id 'resp_1' not found."],
+    ['/v1/conversations/conv_1', "Conversation with id 'conv_1' not found."],
+    ['/v1beta/cachedContents/c1', 'Cached content cachedContents/c1 not found.'],
+    ['/v1/text-to-speech/v1', 'A voice with the voice_id v1 was not found.', { method: 'POST' }],
+  ]
+  for (const [path, message, options] of rows) {
+    const response = await fetch(url + path, options)
+    const body = (await response.json()) as { error?: { message: string }; detail?: { message: string } }
+    t.equal(response.status, 404, path)
+    t.equal((body.error ?? body.detail)?.message, message, path)
+  }
+})
+
+function batchOf(input_file_id: string): RequestInit {
+  return {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ input_file_id, endpoint: '/v1/chat/completions' }),
+  }
+}
+
 t.test('the simulator lists the supported prompt keywords', async t => {
   const { upstreams, demands } = await json(fetch(url))
   t.ok(((upstreams as { text: string[] }).text ?? []).includes('POST /v1/chat/completions'))

@@ -37,8 +37,8 @@ const filterQuery = {
   actor: word,
   subject: word,
   action: word,
-  since: { ...moment, description: 'From this moment on.' },
-  until: { ...moment, description: 'Before this moment.' },
+  since: { ...moment, description: 'Only entries at or after this time.' },
+  until: { ...moment, description: 'Only entries before this time.' },
 } as const
 
 type Filter = Omit<TrailFilter, 'limit' | 'before'>
@@ -114,8 +114,8 @@ export const auditRoutes = [
         limit: pageLimit,
         since: filterQuery.since,
         until: filterQuery.until,
-        name: { ...word, description: 'The user who was tried.' },
-        remote: { ...word, description: 'The address.' },
+        name: { ...word, description: 'Name of the user in the sign-in.' },
+        remote: { ...word, description: 'Client address.' },
       },
     },
     answer: refusedSignInsAnswer,

@@ -27,18 +27,27 @@ export function configCostRoutes() {
         type: 'object',
         additionalProperties: false,
         properties: {
-          text: { type: 'string', maxLength: textBytesMax, description: 'Instead of `edits`.' },
+          text: {
+            type: 'string',
+            maxLength: textBytesMax,
+            description: 'A whole configuration. Send either `text` or `edits`.',
+          },
           edits: {
             ...editsOf,
-            description: 'Changes of models and groups, as a proposal has them; instead of `text`.',
+            description:
+              'Changes of models and groups, as in `POST /api/config/propose`. Send either `text` or `edits`.',
           },
-          since: { ...moment, description: 'Charges from this moment on; with `until`, or neither.' },
-          until: { ...moment, description: 'Charges before this moment.' },
+          since: { ...moment, description: 'Start of the period. Absent, together with `until`: the previous month.' },
+          until: {
+            ...moment,
+            description: 'End of the period, exclusive. The default is now, if the request has `since`.',
+          },
           zone: {
             type: 'string',
             minLength: 1,
             maxLength: 200,
-            description: 'Whose month is meant where no moment is given; the zone of budgets by default.',
+            description:
+              'Time zone of the previous month, if the request has no `since`. The default is `budgets.time_zone`.',
           },
         },
       },

@@ -95,8 +95,15 @@ export function configEditRoutes() {
         required: ['edits', 'base'],
         properties: {
           edits: editsOf,
-          base: { type: 'string', maxLength: 100, description: 'As the proposal has it.' },
-          password: { ...passwordGuess, description: "One's own, unless one has signed in within 10 minutes." },
+          base: {
+            type: 'string',
+            maxLength: 100,
+            description: '`base` of the proposal. If the files have changed since, nothing is written.',
+          },
+          password: {
+            ...passwordGuess,
+            description: 'Password of the signed-in user. Required if they signed in more than 10 minutes ago.',
+          },
         },
       },
       answer: writtenAnswer,

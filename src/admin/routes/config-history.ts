@@ -35,7 +35,7 @@ export function configHistoryRoutes() {
       query: {
         type: 'object',
         additionalProperties: false,
-        properties: { limit: pageLimit, before: { ...id, description: 'The `next` of the page before.' } },
+        properties: { limit: pageLimit, before: { ...id, description: 'The `next` of the previous page.' } },
       },
       answer: takenAnswer,
       async handle({ parts, query: { limit, before } }) {
@@ -52,7 +52,12 @@ export function configHistoryRoutes() {
       query: {
         type: 'object',
         additionalProperties: false,
-        properties: { against: { ...id, description: 'The one to compare it with; the one before it by default.' } },
+        properties: {
+          against: {
+            ...id,
+            description: '`id` of the configuration to compare with. The default is the previous one.',
+          },
+        },
       },
       answer: takenDiffAnswer,
       async handle(request) {
@@ -78,13 +83,17 @@ export function configHistoryRoutes() {
         type: 'object',
         additionalProperties: false,
         properties: {
-          since: { ...moment, description: 'Charges from this moment on; with `until`, or neither.' },
-          until: { ...moment, description: 'Charges before this moment.' },
+          since: { ...moment, description: 'Start of the period. Absent, together with `until`: the previous month.' },
+          until: {
+            ...moment,
+            description: 'End of the period, exclusive. The default is now, if the request has `since`.',
+          },
           zone: {
             type: 'string',
             minLength: 1,
             maxLength: 200,
-            description: 'Whose month is meant where no moment is given; the zone of budgets by default.',
+            description:
+              'Time zone of the previous month, if the request has no `since`. The default is `budgets.time_zone`.',
           },
         },
       },

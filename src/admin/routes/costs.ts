@@ -27,8 +27,8 @@ export const costRoutes = [
       additionalProperties: false,
       properties: {
         ...costQuery,
-        end_user: { ...label, description: 'Of this end user. Not together with tag.' },
-        tag: { ...label, description: 'With this tag. Not together with end_user.' },
+        end_user: { ...label, description: 'Only costs of this end user. Cannot be combined with `tag`.' },
+        tag: { ...label, description: 'Only costs of charges with this tag. Cannot be combined with `end_user`.' },
         step: { type: 'string', enum: ['hour', 'day', 'month'], default: 'day' },
         by: { type: 'string', enum: costSplits },
         format: { type: 'string', enum: ['json', 'csv'], default: 'json' },

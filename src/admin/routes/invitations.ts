@@ -14,7 +14,11 @@ import { needGroup } from '../sign-in/recognize.ts'
 import { toMoment } from '../to-moment.ts'
 import { checkGroup } from './keys.ts'
 
-const token = { type: 'string', maxLength: 200, description: 'The part of the link after #.' } as const
+const token = {
+  type: 'string',
+  maxLength: 200,
+  description: 'Token of the invitation: the part of the link after #.',
+} as const
 const hourMs = 3_600_000
 
 function show({ id, name, role, group, by, createdAt, expiresAt }: Invitation) {
@@ -48,7 +52,7 @@ export const invitationRoutes = [
       type: 'object',
       additionalProperties: false,
       properties: {
-        name: { ...userName, description: 'What they will be called; absent: they choose.' },
+        name: { ...userName, description: 'Name of the new user. Absent: the invited person chooses it.' },
         role: { ...role, default: 'user' },
         group: { type: 'string', minLength: 1, maxLength: 100, default: 'default' },
         hours: {
@@ -56,7 +60,7 @@ export const invitationRoutes = [
           minimum: 1,
           maximum: invitationMsMax / hourMs,
           default: invitationMs / hourMs,
-          description: 'How long it is good.',
+          description: 'Hours for which the invitation is valid.',
         },
       },
     },
@@ -108,7 +112,7 @@ export const invitationRoutes = [
       required: ['token', 'password'],
       properties: {
         token,
-        name: { ...chosenName, description: 'Where the invitation leaves it open.' },
+        name: { ...chosenName, description: 'Name of the new user. Only for an invitation without a name.' },
         password,
       },
     },

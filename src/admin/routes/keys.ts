@@ -130,7 +130,12 @@ export const keyRoutes = [
         limit: pageLimit,
         before: rowId,
         user: { type: 'string', maxLength: 64 },
-        search: { type: 'string', minLength: 1, maxLength: 100, description: 'A part of the name.' },
+        search: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 100,
+          description: 'Only keys whose name contains this text.',
+        },
       },
     },
     answer: keysAnswer,
@@ -181,7 +186,7 @@ export const keyRoutes = [
       required: ['name'],
       properties: {
         name: label,
-        user: { ...userName, description: 'Whose it is; oneself by default. Administrators only.' },
+        user: { ...userName, description: 'Owner of the key. The default is the signed-in user. Administrators only.' },
         ...settings,
       },
     },
@@ -223,8 +228,12 @@ export const keyRoutes = [
       additionalProperties: false,
       required: ['user'],
       properties: {
-        user: { ...userName, description: 'Whose it is.' },
-        status: { type: 'string', enum: ['active', 'disabled'], description: 'Stays as it is if absent.' },
+        user: { ...userName, description: 'Owner of the key.' },
+        status: {
+          type: 'string',
+          enum: ['active', 'disabled'],
+          description: 'Status of the key. Absent: unchanged, and active for a new key.',
+        },
         ...settings,
       },
     },

@@ -34,8 +34,8 @@ export const latencyRoutes = [
       type: 'object',
       additionalProperties: false,
       properties: {
-        since: { ...moment, description: 'From this moment on; 24 hours ago by default.' },
-        until: { ...moment, description: 'Before this moment; now by default.' },
+        since: { ...moment, description: 'Only requests at or after this time. The default is 24 hours ago.' },
+        until: { ...moment, description: 'Only requests before this time. The default is now.' },
       },
     },
     answer: latencyAnswer,

@@ -219,13 +219,13 @@ const refund = defineRoute({
       amount: {
         type: 'string',
         pattern: decimal,
-        description: 'What to refund; all that is left by default.',
+        description: 'Amount to refund. The default is the charge less earlier refunds.',
       },
       refunded: {
         type: 'string',
         pattern: decimal,
         description:
-          'What was refunded of the charge before. If it is another amount, nothing is refunded: so the request can be repeated.',
+          'Expected total of earlier refunds of the charge. If it differs, the response is a 409 and nothing is refunded. Send it so that a repeated request does not refund twice.',
       },
       reason,
     },
@@ -276,7 +276,7 @@ const resolve = defineRoute({
       amount: {
         type: 'string',
         pattern: decimal,
-        description: 'What a settled one costs, at most what was held for it; 0 by default.',
+        description: 'Amount of the settled charge, at most its hold. The default is 0. Ignored for void.',
       },
       reason,
     },

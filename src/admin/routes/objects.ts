@@ -70,7 +70,10 @@ export const storedObjectRoutes = [
         kind,
         id: { type: 'string', minLength: 1, maxLength: 1_000 },
         reason,
-        keep: { type: 'boolean', description: 'Ends the record only.' },
+        keep: {
+          type: 'boolean',
+          description: 'true ends only the record: the vendor is not called, and keeps the object.',
+        },
       },
     },
     answer: endedObjectAnswer,

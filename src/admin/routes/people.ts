@@ -28,14 +28,14 @@ const keysMax = {
   type: ['integer', 'null'],
   minimum: 0,
   maximum: 1_000_000,
-  description: 'How many keys they may have; null for what their group says.',
+  description: 'Maximum number of keys of the user. Null for the setting of the group.',
 } as const
 const { budget, budget_period, budget_resets_on, limits, models, ips, expires } = settingSchemas
 const keyBounds = {
   type: ['object', 'null'],
   additionalProperties: false,
   properties: { budget, budget_period, budget_resets_on, limits, models, ips, expires },
-  description: 'The most that keys may have which they make or change themselves; null for no bounds.',
+  description: 'Bounds for the keys that the user creates or changes. Null for no bounds.',
 } as const
 
 const changeable = {
@@ -223,7 +223,10 @@ export const peopleRoutes = [
       type: 'object',
       additionalProperties: false,
       properties: {
-        password: { ...passwordGuess, description: "One's own, unless one has signed in within 10 minutes." },
+        password: {
+          ...passwordGuess,
+          description: 'Password of the signed-in user. Required if they signed in more than 10 minutes ago.',
+        },
       },
     },
     status: 204,

@@ -60,14 +60,22 @@ export const signInRoutes = [
           type: 'string',
           maxLength: 500,
           pattern: String.raw`^/console(?:[/?#]|$)`,
-          description: 'Of the console alone.',
+          description: 'Path of the console page to open after the sign-in, such as /console/logs.',
         },
-        invitation: { type: 'string', maxLength: 200, description: 'The token of an invitation.' },
+        invitation: {
+          type: 'string',
+          maxLength: 200,
+          description: 'Token of an invitation, which the sign-in accepts.',
+        },
         name: {
           ...chosenName,
-          description: 'The name of the new user, if the invitation has none.',
+          description: 'Name of the new user. Only for an invitation without a name.',
         },
-        link: { type: 'boolean', default: false, description: 'To be known by it from then on, and not to sign in.' },
+        link: {
+          type: 'boolean',
+          default: false,
+          description: 'true links the identity provider to the signed-in user, instead of a sign-in.',
+        },
       },
     },
     answer: departureAnswer,
@@ -92,7 +100,9 @@ export const signInRoutes = [
       type: 'object',
       additionalProperties: false,
       required: ['query'],
-      properties: { query: { type: 'string', maxLength: 8192, description: 'The part of the address after `?`.' } },
+      properties: {
+        query: { type: 'string', maxLength: 8192, description: 'Query of the redirect URL: the part after `?`.' },
+      },
     },
     answer: signedInAnswer,
     async handle(request) {

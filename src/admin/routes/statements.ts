@@ -40,9 +40,9 @@ export function statementRoutes() {
           month: {
             type: 'string',
             pattern: '^\\d{4}-(0[1-9]|1[0-2])$',
-            description: 'As in 2026-11; the running one by default.',
+            description: 'Month, such as 2026-11. The default is the current month.',
           },
-          zone: { ...word, default: 'UTC', description: 'Whose month it is: a zone of the tz database.' },
+          zone: { ...word, default: 'UTC', description: 'IANA time zone of the month, such as Europe/Berlin.' },
           user: word,
           group: word,
           end_user: { ...word, description: 'Only charges of this end user.' },
@@ -52,12 +52,13 @@ export function statementRoutes() {
             type: 'string',
             enum: ['charges', 'balances'],
             default: 'charges',
-            description: 'What rows of CSV are of; JSON has both.',
+            description: 'Content of the CSV. JSON contains both.',
           },
           by: {
             type: 'string',
             enum: labelKinds,
-            description: 'Adds the month by end user or tag. CSV of charges then has a row for each of these.',
+            description:
+              'Adds `labels`: the month by end user or tag. The CSV of charges then has a row for each label.',
           },
         },
       },

@@ -59,7 +59,7 @@ export const upstreamRoutes = [
           type: ['integer', 'null'],
           minimum: 1,
           maximum: 366 * 86_400,
-          description: 'How long; until it is resumed when absent.',
+          description: 'Duration of the suspension in seconds. Null or absent: until the key is resumed.',
         },
       },
     },

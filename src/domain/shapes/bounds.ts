@@ -54,14 +54,16 @@ const ofUser = {
 export const userBoundsSchema = {
   type: 'object',
   additionalProperties: false,
-  description: 'The most that a key of theirs may have which they make themselves, and who said so.',
+  description:
+    'Bounds for the keys that the user creates or changes. `to` is the maximum, `by` the administrator who set it. A setting without a bound is absent.',
   properties: ofUser,
 } as const
 
 export const keyBoundsSchema = {
   type: 'object',
   additionalProperties: false,
-  description: 'What administrators set, and its holder may lower and not raise.',
+  description:
+    'Bounds for changes by the owner of the key. `to` is the maximum, `by` the administrator who set it. A setting without a bound is absent.',
   properties: {
     ...ofUser,
     status: boundSchema({ type: 'string', enum: ['disabled'] } as const),

@@ -43,21 +43,21 @@ const own = shownOf(members, (status: BudgetStatus) => status)
 
 /** The JSON form of a budget in the API and on the command line. */
 export const budgetView = viewOf<BudgetStatus>()({
-  level: own('level', 'key, end_user (of a user), user, balance (what was paid in for a user) or group.'),
-  name: own('name', 'The id of a key, the name of an end user, a user or a group.'),
-  user: own('user', "Whose it is; null for a group's."),
+  level: own('level', 'key, end_user (an end user of a user), user, balance (the top-ups of a user) or group.'),
+  name: own('name', 'ID of the key, or name of the end user, user or group.'),
+  user: own('user', 'Owner of the budget. Null for the budget of a group.'),
   amount: own('amount'),
   per: computed(schemas.period, ({ per }: BudgetStatus) => splitPeriod(per).per),
   resets_on: computed(schemas.resetsOnOrNull, ({ per }: BudgetStatus) => splitPeriod(per).resetsOn),
   soft: computed(
-    { ...schemas.truth, description: 'It only reports what is spent: no request is refused.' },
+    { ...schemas.truth, description: 'Whether the budget only reports its spending and refuses no request.' },
     (status: BudgetStatus) => status.soft,
   ),
-  spent: own('spent', 'In the period that it is now.'),
-  held: own('held', 'For requests under way, and charges that need review.'),
+  spent: own('spent', 'Amount spent in the current period, as a decimal.'),
+  held: own('held', 'Amount held for requests in progress and for charges that need review, as a decimal.'),
   left: own('left'),
   renews: own(
     'renews',
-    'When it renews, or, of the last days, when the earliest of them no longer counts; null if it never does.',
+    'Time of the next renewal. For the last days, such as 7d: the time when the earliest day no longer counts. Null for a budget that never renews.',
   ),
 })

@@ -100,17 +100,23 @@ export const keySettings = {
     schema: {
       type: ['string', 'null'],
       maxLength: 100,
-      description: "Its own group; null for the user's. Administrators only.",
+      description: 'Group of the key. Null for the group of its user. Administrators only.',
     },
   },
   expires: { member: 'expiresAt', schema: schemas.momentOrNull },
   models: {
     member: 'models',
-    schema: { ...listOrNull, description: 'Models that it may use, * for any text in a name; null for all.' },
+    schema: {
+      ...listOrNull,
+      description: 'Models that the key may use. `*` in a name matches any text. Null for all models.',
+    },
   },
   ips: {
     member: 'ips',
-    schema: { ...listOrNull, description: 'Addresses and CIDR blocks that it may come from; null for all.' },
+    schema: {
+      ...listOrNull,
+      description: 'Client addresses and CIDR blocks from which the key is accepted. Null for all addresses.',
+    },
   },
   tags: {
     member: 'tags',
@@ -119,7 +125,7 @@ export const keySettings = {
       maxItems: 16,
       items: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[^,\\p{C}]+$' },
       description:
-        'Tags of its requests, where `attribution` has the source `key`; null for none. Administrators only.',
+        'Tags of the requests with this key, if the plugin `attribution` has the source `key`. Null for none. Administrators only.',
     },
   },
   cache: {
@@ -128,7 +134,7 @@ export const keySettings = {
       type: ['string', 'null'],
       enum: ['on', 'off', null],
       description:
-        'Whether it uses the answer cache of models that have one; null for what the model says. Administrators only.',
+        'Whether requests with this key use the answer cache of models that have one. Null for the setting of the model. Administrators only.',
     },
   },
   limits: {
@@ -137,7 +143,7 @@ export const keySettings = {
       type: 'object',
       additionalProperties: false,
       properties: { rpm: limit, tpm: limit, concurrency: limit },
-      description: "Tighter ones than its group's.",
+      description: 'Limits of the key, in addition to those of its group.',
     },
   },
   budget: { member: 'budget', schema: { type: ['string', 'null'], pattern: schemas.decimal } },
@@ -145,7 +151,7 @@ export const keySettings = {
   budget_period: { member: 'budgetPeriod', schema: schemas.period },
   budget_soft: {
     member: 'budgetSoft',
-    schema: { ...schemas.truth, description: 'Only send threshold events; refuse no request.' },
+    schema: { ...schemas.truth, description: 'Whether the budget only sends threshold events and refuses no request.' },
   },
 } as const satisfies { readonly [name: string]: { readonly member: keyof typeof keyMembers; readonly schema: object } }
 
@@ -241,7 +247,7 @@ export const keyView = viewOf<InPlan>()({
     {
       type: 'array',
       items: schemas.text,
-      description: 'Those of them of which its group allows none: they are refused.',
+      description: 'Entries of `models` of which the group of the key allows no model. Requests for them are refused.',
     },
     (from: InPlan) => [...modelsBarred(from.key.models, from.plan.groups.get(groupOf(from)))],
   ),
@@ -260,7 +266,7 @@ export const keyView = viewOf<InPlan>()({
       ...budgetView.schema,
       type: ['object', 'null'],
       description:
-        'Of the budgets of key, user, balance and group, the one with the least left; null where there is none.',
+        'Of the budgets of the key, its user and its group and the balance, the one with the least remaining. Null if there is none.',
     },
     ({ tightest }: InPlan) => (tightest ? budgetView.show(tightest) : null),
   ),

@@ -1,17 +1,20 @@
 import { moment, text, textOrNull, truth } from './schemas.ts'
 
 const properties = {
-  id: { ...text, description: 'The request id of its handshake. Turns have it as `client_request_id`.' },
+  id: {
+    ...text,
+    description: 'Request ID of the handshake. The log rows of its turns have it as `client_request_id`.',
+  },
   key_id: text,
   key_name: text,
   user: text,
   operation: text,
-  model: { ...textOrNull, description: 'Null if each message names its own.' },
+  model: { ...textOrNull, description: 'Model of the session. Null if each message names a model.' },
   upstream: textOrNull,
-  gateway: { ...text, description: 'The host of the gateway that has it.' },
-  process: { ...text, description: 'The name of the process on that host.' },
+  gateway: { ...text, description: 'Host name of the gateway with the session.' },
+  process: { ...text, description: 'Name of the process on that host.' },
   opened: moment,
-  ending: { ...truth, description: 'True once it was ended, until its gateway has closed it.' },
+  ending: { ...truth, description: 'True if the session was ended and its gateway has not closed it yet.' },
 } as const
 
 /** The JSON schema of an open session. */

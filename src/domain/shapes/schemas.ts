@@ -19,13 +19,13 @@ export const momentOrNull = { type: ['string', 'null'], format: 'date-time' } as
 export const period = {
   type: 'string',
   pattern: periodText.source,
-  description: `Period: total, day, week, month, or the last 2 to ${rollingMax} days, such as 7d.`,
+  description: `Period of the budget: total, day, week, month, or the last 2 to ${rollingMax} days, such as 7d.`,
 } as const
 const dayOrNull: readonly (ResetDay | null)[] = [...resetDays, null]
 export const resetsOnOrNull = {
   type: ['string', 'integer', 'null'],
   enum: dayOrNull,
-  description: `Day on which a week or a month begins: a weekday (monday by default), or 1 to ${monthDayMax}; null for other periods.`,
+  description: `First day of the period: a weekday for a week (default monday), 1 to ${monthDayMax} for a month (default 1). Null for other periods.`,
 } as const
 
 export const decimal = moneyText.source

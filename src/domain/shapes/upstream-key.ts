@@ -9,7 +9,8 @@ const budget = {
   additionalProperties: false,
   required: ['amount', 'per', 'spent', 'renews'],
   properties: { amount: text, per: { type: 'string', enum: plainPeriods }, spent: text, renews: momentOrNull },
-  description: 'Spending cap: the charges of requests with it; null for none.',
+  description:
+    'Spending cap, and the charges of requests with this key in the current period, as decimals. Null for no cap.',
 } as const
 const resting = {
   type: 'array',
@@ -19,7 +20,7 @@ const resting = {
     required: ['model', 'code', 'since', 'until'],
     properties: { model: text, code: textOrNull, since: moment, until: momentOrNull },
   },
-  description: 'Models that the vendor refused to this key; it is not used for them.',
+  description: 'Models for which the key is not used at present, because the vendor refused them to it.',
 } as const
 const lately = {
   type: 'object',
@@ -28,7 +29,7 @@ const lately = {
   properties: Object.fromEntries(keyOutcomes.map(outcome => [outcome, whole])) as {
     readonly [outcome in (typeof keyOutcomes)[number]]: typeof whole
   },
-  description: 'Outcomes of its requests in the last hour, of this process.',
+  description: 'Number of requests of this process with the key in the last hour, by outcome.',
 } as const
 const limits = {
   type: 'object',
@@ -44,27 +45,50 @@ const momentTextOrNull = (at: number | null): string | null => (at === null ? nu
 export const upstreamKeyView = viewOf<KeyReport>()({
   name: computed(text, ({ name }: KeyReport) => name),
   hint: computed(
-    { ...text, description: 'The end of its secret; empty for a short one.' },
+    { ...text, description: 'Last characters of the secret. Empty for a short secret.' },
     (key: KeyReport) => key.hint,
   ),
   state: computed({ type: 'string', enum: keyStates } as const, (key: KeyReport) => key.state),
   asked: computed(
-    { ...truth, description: 'It is active, has a weight, and its budget has room.' },
+    {
+      ...truth,
+      description: 'Whether the key is usable: it is active, its weight is not 0, and its budget is not spent.',
+    },
     (key: KeyReport) => key.isAvailable,
   ),
   reason: computed(
-    { type: ['string', 'null'], enum: [...keyReasons, null], description: 'Why it is not active.' } as const,
+    {
+      type: ['string', 'null'],
+      enum: [...keyReasons, null],
+      description: 'Reason why the key is not active. Null for an active key.',
+    } as const,
     (key: KeyReport) => key.reason,
   ),
-  code: computed({ ...textOrNull, description: 'What the vendor said.' }, (key: KeyReport) => key.code),
-  note: computed({ ...textOrNull, description: 'What a person said who suspended it.' }, (key: KeyReport) => key.note),
+  code: computed(
+    {
+      ...textOrNull,
+      description: 'HTTP status and error code of the vendor, such as 401 invalid_api_key. Null without a refusal.',
+    },
+    (key: KeyReport) => key.code,
+  ),
+  note: computed(
+    { ...textOrNull, description: 'Reason that a person gave for the suspension. Null without one.' },
+    (key: KeyReport) => key.note,
+  ),
   since: computed(momentOrNull, (key: KeyReport) => momentTextOrNull(key.since)),
   until: computed(
-    { ...momentOrNull, description: 'When it is used or tested again; null if only a person decides.' },
+    {
+      ...momentOrNull,
+      description:
+        'Time when the key is used or tested again. Null for an active key, and if only a person can resume it.',
+    },
     (key: KeyReport) => momentTextOrNull(key.until),
   ),
   weight: computed({ type: 'number', minimum: 0 } as const, (key: KeyReport) => key.weight),
-  serves: computed({ ...textsOrNull, description: 'Models; null for all.' }, (key: KeyReport) => key.serves),
+  serves: computed(
+    { ...textsOrNull, description: 'Models that the key serves. Null for all models of the upstream.' },
+    (key: KeyReport) => key.serves,
+  ),
   limits: computed(limits, (key: KeyReport) => key.limits),
   budget: computed(budget, (key: KeyReport) =>
     key.budget === null
@@ -85,7 +109,7 @@ export const upstreamKeyView = viewOf<KeyReport>()({
     })),
   ),
   requests: computed(
-    { ...whole, description: 'Requests with it since the start, of this process.' },
+    { ...whole, description: 'Number of requests with the key since the start of this process.' },
     (key: KeyReport) => key.requests,
   ),
   lately: computed(lately, (key: KeyReport) => key.lately),

@@ -54,7 +54,7 @@ const own = shownOf(usageMembers, (row: UsageRow) => row)
 
 /** The JSON form of a row of usage in the console's API. */
 export const usageView = viewOf<UsageRow>()({
-  day: computed({ ...schemas.text, description: 'Of UTC, as in 2026-11-21.' }, (row: UsageRow) => row.day),
+  day: computed({ ...schemas.text, description: 'UTC day, such as 2026-11-21.' }, (row: UsageRow) => row.day),
   user: own('user'),
   key_id: own('keyId'),
   model: own('model'),

@@ -57,7 +57,7 @@ export const userView = viewOf<User>()({
   status: own('status'),
   has_password: computed(schemas.truth, (user: User) => user.hasPassword),
   created: own('createdAt'),
-  keys_max: own('keysMax', 'How many keys they may have; null for what their group says.'),
+  keys_max: own('keysMax', 'Maximum number of keys of the user. Null for the setting of the group.'),
   key_bounds: own('keyBounds'),
   budget: own('budget'),
   budget_period: computed(schemas.period, (user: User) => splitPeriod(user.budgetPeriod).per),

@@ -33,7 +33,7 @@ async function respond(
 const find = (call: Call, kind: string): Kept => {
   const { id = '' } = call.params
   const found = findKept(call, kind, id)
-  if (!found) throw fail('object_unknown', { what: `Batch '${id}'` })
+  if (!found) throw fail('object_unknown', { message: `Batch '${id}' not found.` })
   return found
 }
 
@@ -52,7 +52,7 @@ function fileBatches(handlers: { readonly [path: string]: Handler }): SimulatedU
     const input = String(fields.get('input_file_id'))
     const endpoint = String(fields.get('endpoint'))
     const file = findKept({ ...call }, 'file', input)
-    if (!file) throw fail('object_unknown', { what: `No such File object: ${input}` })
+    if (!file) throw fail('object_unknown', { message: `No such File object: ${input}` })
     const [content] = file.input
     const lines = String(content)
       .split('\n')

@@ -13,7 +13,7 @@ const usualSeconds = 3_600
 const find = (call: Call): Kept => {
   const name = `cachedContents/${call.params['id'] ?? ''}`
   const found = findKept(call, 'cache', name)
-  if (!found) throw fail('object_unknown', { what: `Cached content ${name}` })
+  if (!found) throw fail('object_unknown', { message: `Cached content ${name} not found.` })
   return found
 }
 

@@ -9,7 +9,7 @@ import { listOf, shapeOf } from './read.ts'
 const find = (call: Call): Kept => {
   const { id = '' } = call.params
   const found = findKept(call, 'conversation', id)
-  if (!found) throw fail('object_unknown', { what: `Conversation with id '${id}'` })
+  if (!found) throw fail('object_unknown', { message: `Conversation with id '${id}' not found.` })
   return found
 }
 
@@ -45,7 +45,7 @@ const add: Handler = call => {
 const findItem = (call: Call): object => {
   const { item = '' } = call.params
   const found = find(call).input.find(one => shapeOf(one)['id'] === item)
-  if (!found) throw fail('object_unknown', { what: `Item with id '${item}'` })
+  if (!found) throw fail('object_unknown', { message: `Item with id '${item}' not found.` })
   return shapeOf(found)
 }
 

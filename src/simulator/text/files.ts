@@ -9,7 +9,7 @@ import { messageFiles } from './message-files.ts'
 const find = (call: Call): Kept => {
   const { id = '' } = call.params
   const found = findKept(call, 'file', id)
-  if (!found) throw fail('object_unknown', { what: `No such File object: ${id}` })
+  if (!found) throw fail('object_unknown', { message: `No such File object: ${id}` })
   return found
 }
 

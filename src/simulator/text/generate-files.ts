@@ -13,7 +13,7 @@ const keptMs = 48 * 3_600_000
 const find = (call: Call): Kept => {
   const name = `files/${call.params['id'] ?? ''}`
   const found = findKept(call, 'file', name)
-  if (!found) throw fail('object_unknown', { what: `File ${name} not found` })
+  if (!found) throw fail('object_unknown', { message: `File ${name} not found.` })
   return found
 }
 
@@ -74,7 +74,7 @@ function begin(call: Call): Played {
 
 function goOn(call: Call, id: string): Played {
   const found = findKept(call, 'upload', id)
-  if (!found) throw fail('object_unknown', { what: 'Upload' })
+  if (!found) throw fail('object_unknown', { message: 'Upload not found.' })
   const commands = (call.headers['x-goog-upload-command'] ?? '').split(',').map(command => command.trim())
   const before = found.input.filter(one => Buffer.isBuffer(one))
   const received = before.reduce((sum, one) => sum + one.length, 0)

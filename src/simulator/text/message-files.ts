@@ -10,7 +10,7 @@ import { styled } from './styled.ts'
 const find = (call: Call): Kept => {
   const { id = '' } = call.params
   const found = findKept(call, 'file', id)
-  if (!found) throw fail('object_unknown', { what: `File not found: ${id}` })
+  if (!found) throw fail('object_unknown', { message: `File not found: ${id}` })
   return found
 }
 

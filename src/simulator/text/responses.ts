@@ -38,7 +38,7 @@ async function rehearse(call: Call): Promise<Rehearsed> {
   const messages = Array.isArray(input) ? input : [input]
   const before = fields.get('previous_response_id')
   if (typeof before === 'string' && !findKept(call, 'response', before))
-    throw fail('object_unknown', { what: `Previous response with id '${before}'` })
+    throw fail('object_unknown', { message: `Previous response with id '${before}' not found.` })
   const marks = readMarks(textOf(lastTurn(messages)))
   const searches = Array.from({ length: marks.searches }, () => ({ kind: 'search', query: marks.text }) as const)
   const outputs = [...searches, ...(await putOut(call, fields, messages, marks))]

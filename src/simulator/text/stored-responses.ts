@@ -9,7 +9,7 @@ import { countWords, shapeOf, textOf } from './read.ts'
 const find = (call: Call): Kept => {
   const { id = '' } = call.params
   const found = findKept(call, 'response', id)
-  if (!found) throw fail('object_unknown', { what: `Response with id '${id}'` })
+  if (!found) throw fail('object_unknown', { message: `Response with id '${id}' not found.` })
   return found
 }
 

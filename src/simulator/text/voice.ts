@@ -17,7 +17,7 @@ const voiceId = /^[A-Za-z0-9]{20}$/
 
 function rehearse(call: Call): Rehearsed {
   const { voice: id = '' } = call.params
-  if (!voiceId.test(id)) throw fail('object_unknown', { what: `A voice with the voice_id ${id} was` })
+  if (!voiceId.test(id)) throw fail('object_unknown', { message: `A voice with the voice_id ${id} was not found.` })
   const fields = readFields(call)
   const marks = readMarks(readRequired(fields, 'text'))
   const requested = call.query.get('output_format') ?? 'mp3_44100_128'

@@ -42,11 +42,11 @@ function* compareEnd({ chain, position, head }: ChainEnd): QueryProgram<string |
   let last = 0
   for (const table of chainTables) {
     const [entry] = yield ask(`SELECT hash FROM ${table} WHERE chain = ? AND position = ?`, chain, position)
-    if (entry) return text(entry, 'hash') === head ? undefined : `${position} is not the one that was there`
+    if (entry) return text(entry, 'hash') === head ? undefined : `entry ${position} differs from the anchored entry`
     const [end] = yield ask(`SELECT max(position) AS position FROM ${table} WHERE chain = ?`, chain)
     last = Math.max(last, end ? whole(end, 'position') : 0)
   }
-  return `${position} was there and is gone; they end at ${last}`
+  return `entry ${position} is missing; the last entry is ${last}`
 }
 
 function* readIdentity(): QueryProgram<string> {

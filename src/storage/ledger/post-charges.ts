@@ -72,7 +72,7 @@ export function chargeRow({ owner, epoch }: WriterIdentity, posted: PostedCharge
   const rest = posted.slice(factColumns.length) as [number, number, number, string, number, number | null]
   const [rule, amount, lineCount, delivery, at, vendorCost] = rest
   if (!Number.isSafeInteger(amount) || amount > totalMax)
-    throw new Error(`charge ${posted[0]} would come to ${amount} micro-units`)
+    throw new Error(`the amount of charge ${posted[0]} is out of range: ${amount} micro-units`)
   return {
     ...toRow(factColumns, posted),
     rule: rules[rule],
