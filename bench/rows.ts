@@ -72,6 +72,19 @@ export const rows: readonly Row[] = [
     judge: of => [ratio('CPU over the native request', of('translated').cpuMicros, of('tollgate').cpuMicros, 1.6)],
   },
   {
+    name: 'choices',
+    title: 'chat of 1 KiB without parts that an operator may leave out, 64 connections',
+    path: '/v1/chat/completions',
+    contentType: json,
+    body: chatRequest('bench-chat', false),
+    connections: 64,
+    targets: ['tollgate', 'without-lines', 'without-limits', 'without-charges', 'without-plugins'],
+    judge: of =>
+      (['without-lines', 'without-limits', 'without-charges', 'without-plugins'] as const).map(name =>
+        ratio(`CPU ${name.replace('-', ' ')} over the whole`, of(name).cpuMicros, of('tollgate').cpuMicros, 1.05),
+      ),
+  },
+  {
     name: 'conversation',
     title: 'conversation of 43 KiB with code, Chinese and tools, 64 connections',
     path: '/v1/chat/completions',

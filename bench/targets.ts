@@ -17,7 +17,7 @@ export type TargetName =
   | 'portkey'
   | 'litellm'
   | 'against'
-  | 'translated'
+  | VariantName
   | 'tollgate'
 
 /** A target of the load. */
@@ -61,26 +61,46 @@ export const starters: { readonly [name in TargetName]: (site: Site) => Promise<
   portkey: startPortkey,
   litellm: startLitellm,
   against: site => startTollgate(site, 'against', site.against),
-  translated: async site => startTollgate(site, 'translated', root, await translatedConfig(site)),
+  translated: site => startVariant(site, 'translated'),
+  'without-lines': site => startVariant(site, 'without-lines'),
+  'without-limits': site => startVariant(site, 'without-limits'),
+  'without-charges': site => startVariant(site, 'without-charges'),
+  'without-plugins': site => startVariant(site, 'without-plugins'),
   tollgate: site => startTollgate(site, 'tollgate', root),
 }
 
-/** The gateway of the other rows, whose model also accepts messages. */
-async function translatedConfig({ folder }: Site): Promise<string> {
-  const file = join(folder, 'translated.yaml')
-  const text = await readFile(join(here, 'gateway.yaml'), 'utf8')
-  const edited = text
-    .replace(
-      '    streams: [chat]\n',
-      '    streams: [chat]\n    forward: { chat: { all: true } }\n    format-bridge: {}\n',
-    )
-    .replace('bench-chat: { family: chat,', 'bench-chat: { family: chat, accepts: [messages],')
-    .replace(
-      /^routes:$/m,
-      'routes:\n  - { match: POST /v1/messages, operation: messages, dialect: anthropic, body: json }',
-    )
-  await writeFile(file, edited)
-  return file
+/** This gateway with a changed configuration, in turns with its own. */
+const variants = {
+  /** Its chat model also accepts messages. */
+  translated: [
+    [/^ {4}streams: \[chat\]$/m, '    streams: [chat]\n    forward: { chat: { all: true } }\n    format-bridge: {}'],
+    [/bench-chat: \{ family: chat,/, 'bench-chat: { family: chat, accepts: [messages],'],
+    [/^routes:$/m, 'routes:\n  - { match: POST /v1/messages, operation: messages, dialect: anthropic, body: json }'],
+  ],
+  'without-lines': [[/^server: \{/m, 'server: { log_level: warn,']],
+  'without-limits': [[/default: \{ rpm: \d+ \}/, 'default: {}']],
+  'without-charges': [[/prices: \{ input: [^}]*\}/g, 'price: free']],
+  /** Only the plugins that a charged and limited chat needs. */
+  'without-plugins': [
+    [/^pipeline: .*$/m, 'pipeline: [auth, ratelimit, token-usage]'],
+    [/^ {2}image:\n(?: {4}.*\n)+/m, ''],
+    [/^ {2}bench-image: .*\n/m, ''],
+    [/^ {2}- .*operation: image.*\n?/gm, ''],
+  ],
+} as const satisfies { readonly [name: string]: readonly (readonly [find: RegExp, put: string])[] }
+
+type VariantName = keyof typeof variants
+
+async function startVariant(site: Site, name: VariantName): Promise<Running> {
+  let text = await readFile(join(here, 'gateway.yaml'), 'utf8')
+  for (const [find, put] of variants[name]) {
+    const edited = text.replace(find, put)
+    if (edited === text) throw new Error(`bench/gateway.yaml has no ${String(find)}`)
+    text = edited
+  }
+  const file = join(site.folder, `${name}.yaml`)
+  await writeFile(file, text)
+  return startTollgate(site, name, root, file)
 }
 
 /** Starts the fake upstream; returns its address. */
@@ -206,7 +226,7 @@ general_settings: { master_key: sk-bench }
 
 async function startTollgate(
   site: Site,
-  name: 'against' | 'tollgate' | 'translated',
+  name: 'against' | 'tollgate' | VariantName,
   checkout?: string,
   config = join(checkout ?? '', 'bench/gateway.yaml'),
 ): Promise<Running> {
