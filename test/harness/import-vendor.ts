@@ -45,7 +45,7 @@ const answers: readonly (readonly [end: RegExp, answer: object])[] = [
   [/:embedContent$/, { embedding: { values: [0] } }],
   [/:batchEmbedContents$/, { embeddings: [{ values: [0] }, { values: [1] }] }],
   [/images\/generations$/, { created: 1, data: [{ b64_json: picture }] }],
-  [/text-to-speech\/[^/]+$/, {}],
+  [/audio\/speech$|text-to-speech\/[^/]+$/, {}],
   [/speech-to-text$/, { text: 'Hi', language_code: 'eng', words: [], audio_duration_secs: 2 }],
   [/transcriptions$/, { text: 'Hi', duration: 2 }],
   [/moderations$/, { id: 'mod', results: [{ flagged: false }] }],
@@ -58,9 +58,8 @@ export const vendorAt =
   (res, { url }) => {
     const path = decodeURIComponent(url.replace(/\?.*$/, ''))
     const [, answer] = answers.find(([end]) => end.test(path)) ?? []
-    const isKnown = path.endsWith('/token') || isPlace(path)
-    const found = isKnown ? answer : undefined
-    res.writeHead(isKnown ? 200 : 404, {
+    const found = path.endsWith('/token') || isPlace(path) ? answer : undefined
+    res.writeHead(found ? 200 : 404, {
       'content-type': /\/(?:audio\/speech|text-to-speech\/\w+)$/.test(path) ? 'audio/mpeg' : 'application/json',
     })
     res.end(JSON.stringify(found ?? { error: { message: `there is nothing at ${path}` } }))
