@@ -17,8 +17,9 @@ import { patternReasons } from './schemas.ts'
 import { readCookie } from './session/cookie.ts'
 import { createLoginThrottle, type LoginThrottle } from './session/login-throttle.ts'
 import { readHost, readScheme, requireSameSite } from './session/same-site.ts'
-import { findSessionUser } from './session/sessions.ts'
-import { findTokenUser, readBearer } from './session/token-user.ts'
+import { findSessionUser, isSessionOpen } from './session/sessions.ts'
+import { challenge, findTokenUser, readBearer } from './session/token-user.ts'
+import { sessionUserOf } from './session-user.ts'
 
 const everywhere = {
   'content-security-policy':
@@ -98,7 +99,9 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
         if (route.query) request.query = readQuery(request.query as object, route.query)
       },
       async handler(request, reply) {
-        const answered = await route.handle(askOf(request, reply) as AdminRequest<never, never>)
+        const asked = askOf(request, reply)
+        await needRightsStill(route, asked)
+        const answered = await route.handle(asked as AdminRequest<never, never>)
         if (answered instanceof Reply) return sendReply(reply, answered)
         reply.status(route.status ?? 200)
         if (route.method !== 'GET' || answered === null) return reply.send(answered ?? undefined)
@@ -138,6 +141,15 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
       await app.close()
     },
   }
+}
+
+/**
+ * A client that sends its body late could otherwise make a change with rights that have ended since the head of the
+ * request: of a demoted administrator, or of a revoked token. @throws Failure not_logged_in, token_invalid
+ */
+async function needRightsStill({ method, access }: AnyRoute, request: AdminRequest): Promise<void> {
+  if (method === 'GET' || access === 'anyone' || (await isSessionOpen(request))) return
+  throw 'token' in sessionUserOf(request) ? fail('token_invalid', {}, challenge) : fail('not_logged_in')
 }
 
 function buildValidator(): (route: { readonly schema: object }) => RequestValidator {
