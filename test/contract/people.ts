@@ -21,7 +21,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await storage.close()
     await harness.close()
   })
-  const { keys, users, sessions, signIn, trail, ledger, books } = storage
+  const { keys, users, sessions, signIn, trail, ledger, books, adminTokens } = storage
 
   /** Returns the trail of one subject, oldest first, without fields that differ between runs. */
   const trailOf = async (subject: string) =>
@@ -429,6 +429,17 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await t.rejects(Promise.resolve(signIn.invite({ ...made, name: 'host', hash: 'five' }, by)), {
       code: 'user_exists',
     })
+
+    const token = { name: 'script', role: 'admin', scopes: ['people'], ips: null, expiresAt: null, hint: '' } as const
+    const program = await adminTokens.create({ ...token, hash: 'program' }, 'command line')
+    await signIn.invite({ ...made, hash: 'six' }, 'token script')
+    await signIn.invite({ ...made, hash: 'seven' }, 'token script')
+    t.equal(await signIn.admit(guest('sixth', 'six'), 'sixth'), 'admitted')
+    t.equal((await signIn.invitations()).length, 1)
+    await adminTokens.revoke(program.id, by)
+    t.equal(await signIn.invitation('seven'), undefined)
+    await adminTokens.create({ ...token, hash: 'next program' }, 'command line')
+    t.equal(await signIn.admit(guest('late', 'seven'), 'late'), 'uninvited', 'nor by the next token of that name')
   })
 
   await t.test('an administrator counts only if they can sign in under the configuration', async t => {
