@@ -9,10 +9,11 @@ import type { Scribe } from '../writer-identity.ts'
 import { leave, type Signed } from './trail.ts'
 
 /**
- * The condition for a valid token; its parameters are the moment and the latest creation. Its creator must still be able to create tokens: an administrator, or a user of the
- * machine itself.
+ * The condition for a valid token; its parameters are the moment and the latest creation. Its creator must still be
+ * able to create tokens: an administrator, or a user of the machine itself.
  */
-export const isValidToken = `(expires_at IS NULL OR expires_at > ?) AND created_at <= ? AND (made_by = 'command line' OR EXISTS
+export const isValidToken = `(expires_at IS NULL OR expires_at > ?) AND created_at <= ?
+  AND (made_by = 'command line' OR EXISTS
   (SELECT 1 FROM "user" a WHERE a.name = made_by AND a.role = 'admin' AND a.status = 'active'))`
 
 function toToken(row: Row): AdminToken {

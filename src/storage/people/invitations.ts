@@ -12,8 +12,8 @@ import { createUser, refuseErased } from './users.ts'
 import { refuseUnprintable } from '../plain-names.ts'
 
 /**
- * The condition for a valid invitation; `paramsOf` has its parameters. Its author must still be able to create users: an
- * administrator, a user of the machine itself, or a token of that role.
+ * The condition for a valid invitation; `paramsOf` has its parameters. Its author must still be able to create users:
+ * an administrator, a user of the machine itself, or a token of that role.
  */
 const isGood = `expires_at > ? AND created_at <= ? AND (made_by = 'command line' OR EXISTS
   (SELECT 1 FROM "user" a WHERE a.name = made_by AND a.role = 'admin' AND a.status = 'active') OR EXISTS
