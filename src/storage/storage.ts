@@ -430,9 +430,7 @@ function createVendorKeys({ clock, reads, writer }: StorageParts): Storage['vend
 
 function createSessions({ clock, reads, writer }: StorageParts): Storage['sessions'] {
   return {
-    async create(session) {
-      await writer.submit('createSession', { session })
-    },
+    create: (session, passwordHash) => writer.submit('createSession', { session, passwordHash: passwordHash ?? null }),
     find: hash => reads.run(findSession(hash, clock.now())),
     async touch(hash) {
       await writer.submit('touchSession', { hash, at: clock.now() })

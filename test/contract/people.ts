@@ -265,6 +265,16 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.match(await sessions.find('here'), { session: { seenAt: clock.now() } })
     t.equal(await users.passwordHash('sid'), 'old')
     t.equal(await users.setPassword('sid', 'new', 'sid', 'here'), true)
+    t.equal(await users.setPassword('sid', 'newer', 'sid', 'there'), false, 'by a session that has ended')
+    t.equal(await users.passwordHash('sid'), 'new')
+    t.equal(await sessions.create(session('late', 'sid'), 'old'), false, 'after a sign-in with the old password')
+    t.equal(await sessions.create(session('right', 'sid'), 'new'), true)
+    t.equal(await sessions.create(session('nobody', 'nobody'), 'new'), false)
+    await users.change('sid', { status: 'disabled' }, by)
+    t.equal(await sessions.create(session('late', 'sid')), false, 'of a disabled user')
+    await users.change('sid', { status: 'active' }, by)
+    t.equal(await sessions.find('late'), undefined)
+    await sessions.create(here)
     t.equal(await users.passwordHash('sid'), 'new')
     t.same(
       (await sessions.list('sid')).map(one => one.hash),

@@ -111,7 +111,7 @@ export const signInRoutes = [
         await tie(arrived, user.name)
         return finish({ session: describeSession(request, user), next: errand.next }, [over])
       }
-      const { session, cookie } = await enter(request, await recognize(arrived), issuer.name)
+      const { session, cookie } = await enter(request, await recognize(arrived), { issuer: issuer.name })
       parts.log.info({ request: request.id, issuer: issuer.name, user: session.user.name }, 'a user signed in')
       return finish({ session, next: errand.next }, [cookie, over, ...cookieOfIssuer(request, issuer, vouched.claims)])
     },

@@ -26,22 +26,19 @@ export function sessionId(session: Session): string {
   return session.hash.slice(0, 16)
 }
 
-/** Begins a session. @returns its token, which only the browser stores */
-export async function beginSession(request: AdminRequest, user: string): Promise<string> {
+/** Begins a session. @returns its token, which only the browser stores; undefined if the user may not sign in any more */
+export async function beginSession(
+  request: AdminRequest,
+  user: string,
+  passwordHash: string | undefined,
+): Promise<string | undefined> {
   const { storage, clock, random } = request.parts
   const token = newToken(random)
   const now = clock.now()
   const agent = String(request.headers['user-agent'] ?? '').slice(0, agentCharsMax)
-  await storage.sessions.create({
-    hash: hashToken(token),
-    user,
-    createdAt: now,
-    seenAt: now,
-    expiresAt: now + sessionMs,
-    agent,
-    remote: request.remote,
-  })
-  return token
+  const begun = { createdAt: now, seenAt: now, expiresAt: now + sessionMs, agent, remote: request.remote }
+  const isBegun = await storage.sessions.create({ hash: hashToken(token), user, ...begun }, passwordHash)
+  return isBegun ? token : undefined
 }
 
 /**
