@@ -1,4 +1,6 @@
 import { fail } from '../errors.ts'
+import { sessionUserOf } from '../session-user.ts'
+import { challenge } from './token-user.ts'
 import { hash } from 'node:crypto'
 import { aheadMs, type Session } from '../../domain/index.ts'
 import { toMoment } from '../to-moment.ts'
@@ -89,15 +91,24 @@ export async function revokeSessionKeys(
     if (kind === 'session' && status === 'active' && which(name)) await storage.keys.revoke(id, user)
 }
 
-/** For long responses: whether the user is still signed in with the same role, or the token is still valid. */
-export async function isSessionOpen({ parts, sessionUser }: AdminRequest): Promise<boolean> {
+/** For requests that last: whether the user is still signed in with the same role, or the token is still valid. */
+export async function isSessionOpen(
+  { parts, sessionUser }: AdminRequest,
+  { evenIdle = false }: { readonly evenIdle?: boolean } = {},
+): Promise<boolean> {
   if (sessionUser && 'token' in sessionUser) {
     const { id } = sessionUser.token
     return (await parts.storage.adminTokens.list()).some(token => token.id === id)
   }
   const found = sessionUser && (await parts.storage.sessions.find(sessionUser.session.hash))
   if (!found || found.user.role !== sessionUser.user.role) return false
-  return parts.clock.now() - found.session.seenAt < idleMs
+  return evenIdle || parts.clock.now() - found.session.seenAt < idleMs
+}
+
+/** @throws Failure not_logged_in, token_invalid if the rights of a request have ended */
+export async function needOpenSession(request: AdminRequest, how?: { readonly evenIdle?: boolean }): Promise<void> {
+  if (await isSessionOpen(request, how)) return
+  throw 'token' in sessionUserOf(request) ? fail('token_invalid', {}, challenge) : fail('not_logged_in')
 }
 
 const keyMs = 3_600_000
