@@ -249,6 +249,7 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
     if (code === 'name_unprintable') return refuse('invalid', 'not_label', { field: 'name' }, { param: 'name' })
     if (code === 'user_exists') return refuse('conflict', code, named, { param: 'name' })
     if (code === 'token_exists') return refuse('conflict', code, named, { param: 'name' })
+    if (code === 'name_alike') return refuse('conflict', code, named, { param: 'name' })
     if (code === 'name_erased') return refuse('conflict', code, named, { param: 'name' })
     if (code === 'erases_self') return refuse('conflict', code, named)
     if (code === 'erases_local') return refuse('conflict', code, {})

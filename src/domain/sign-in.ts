@@ -116,7 +116,7 @@ export type SignInStore = {
   /**
    * Creates a user. `uninvited`: the invitation is used up or has expired, or its author has lost the right to invite;
    * `taken`: the identity already belongs to another user.
-   * @throws StorageError `user_exists`: the invitation is not used up
+   * @throws StorageError `user_exists`, `name_alike`: the invitation is not used up
    */
   admit(newcomer: Newcomer, by: string): Awaitable<'admitted' | 'uninvited' | 'taken'>
   /** Ends all sessions of a user, and revokes the keys of these sessions. */

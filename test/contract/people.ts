@@ -452,6 +452,29 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.equal(await signIn.admit(guest('late', 'seven'), 'late'), 'uninvited', 'nor by the next token of that name')
   })
 
+  await t.test('a person cannot choose a name that others could take for another one', async t => {
+    await users.create({ name: 'Scope', group: 'default', role: 'admin', passwordHash: null })
+    await users.create({ name: 'scope@example.com', group: 'default', role: 'user', passwordHash: null })
+    const made = { role: 'user', group: 'default', expiresAt: clock.now() + 1_000 } as const
+    const admit = (name: string, invitation: string | null) =>
+      Promise.resolve(
+        signIn.admit(
+          { user: { name, group: 'default', role: 'user', passwordHash: null }, identity: null, invitation },
+          name,
+        ),
+      )
+    await signIn.invite({ ...made, name: null, hash: 'open' }, 'command line')
+    // Small, of full width, and with Cyrillic or Greek letters.
+    for (const name of ['scope', 'ｓcope', 'Ѕсоре', 'Scοpe', 'gateway', 'GATEWAY'])
+      for (const invitation of ['open', null])
+        await t.rejects(admit(name, invitation), { code: 'name_alike' }, `${name} by ${invitation}`)
+    await t.rejects(admit('Scope', 'open'), { code: 'user_exists' })
+    t.equal(await admit('scope2', 'open'), 'admitted', 'the invitation was not used up')
+    t.equal(await admit('SCOPE@example.com', null), 'admitted', 'an issuer has verified an address')
+    await signIn.invite({ ...made, name: 'SCOPE', hash: 'given' }, 'command line')
+    t.equal(await admit('SCOPE', 'given'), 'admitted', 'an administrator may give any name')
+  })
+
   await t.test('an administrator counts only if they can sign in under the configuration', async t => {
     const issuer = 'https://admins/'
     await users.create({ name: 'tied', group: 'default', role: 'admin', passwordHash: null })

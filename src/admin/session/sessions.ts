@@ -28,7 +28,9 @@ export function sessionId(session: Session): string {
   return session.hash.slice(0, 16)
 }
 
-/** Begins a session. @returns its token, which only the browser stores; undefined if the user may not sign in any more */
+/**
+ * Begins a session. @returns its token, which only the browser stores; undefined if the user may not sign in any more
+ */
 export async function beginSession(
   request: AdminRequest,
   user: string,

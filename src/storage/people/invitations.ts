@@ -1,6 +1,7 @@
 import type { Invitation, Newcomer, NewInvitation, Role } from '../../domain/index.ts'
 import { actorOfToken } from '../../domain/admin-tokens.ts'
 import { aheadMs } from '../../domain/budget.ts'
+import { nameAlike } from '../../domain/user-name.ts'
 import { StorageError } from '../errors.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
@@ -97,17 +98,34 @@ export function* admitUser(
   const { user, identity: who, invitation } = newcomer
   // A person who already has an account does not use up the invitation.
   if (who && (yield* findLinked(who))) return 'taken'
+  // Only an invitation or a verified address gives a name with an @.
+  let isChosen = !user.name.includes('@')
   if (invitation !== null) {
     const [used] = yield ask(
-      `DELETE FROM invitation WHERE hash = ? AND ${isGood} RETURNING id`,
+      `DELETE FROM invitation WHERE hash = ? AND ${isGood} RETURNING id, name`,
       invitation,
       ...paramsOf(at),
     )
     if (!used) return 'uninvited'
+    isChosen = used['name'] === null
     yield* leave(identity, { by, at }, 'invitation.use', text(used, 'id'), null, { name: user.name })
   }
+  if (isChosen) yield* refuseAlike(user.name)
   yield* createUser(identity, { user, by, at })
   if (who && !(yield* insertLink(who, user.name, at))) throw new StorageError('user_exists', { name: user.name })
   if (who) yield* leave(identity, { by, at }, 'user.link', user.name, null, { issuer: who.issuer })
   return 'admitted'
+}
+
+/**
+ * People could take a person who chose such a name for another user, in lists and logs.
+ * @throws StorageError `name_alike`
+ */
+function* refuseAlike(name: string): QueryProgram<void> {
+  const users = yield ask('SELECT name FROM "user" WHERE name <> ?', name)
+  const other = nameAlike(
+    name,
+    users.map(row => text(row, 'name')),
+  )
+  if (other !== undefined) throw new StorageError('name_alike', { name: other })
 }

@@ -19,8 +19,8 @@ export type NewSession = { readonly session: Session; readonly passwordHash: str
 
 /**
  * @param passwordHash the hash of the password that was checked; null after another sign-in
- * @returns false if the user is not active, or has another password by now. The row is locked: otherwise a session could
- *   begin in the moment in which the user's sessions end
+ * @returns false if the user is not active, or has another password by now. The row is locked: otherwise a session
+ *   could begin in the moment in which the user's sessions end
  */
 export function* createSession({ session, passwordHash }: NewSession): QueryProgram<boolean> {
   const { hash, user, createdAt, seenAt, expiresAt, agent, remote } = session
