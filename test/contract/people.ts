@@ -385,9 +385,9 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.equal(await signIn.link(two, 'nobody', by), 'unknown')
     t.equal(await signIn.link(two, name, by), 'linked', 'a second one by their own wish')
     t.match(await signIn.links(name), [one, two])
-    t.equal(await signIn.unlink(name, two, name, true), 1)
-    t.equal(await signIn.unlink(name, two, name, true), 0, 'gone')
-    t.equal(await signIn.unlink(name, one, name, true), 0, 'the only way in')
+    t.equal(await signIn.unlink(name, two, name, { keepWayIn: true }), 1)
+    t.equal(await signIn.unlink(name, two, name, { keepWayIn: true }), 0, 'gone')
+    t.equal(await signIn.unlink(name, one, name, { keepWayIn: true }), 0, 'the only way in')
     t.equal(await signIn.unlink(name, undefined, by), 1)
     t.equal(await signIn.find(one), undefined)
     t.match(

@@ -145,10 +145,8 @@ export const signInRoutes = [
       const links = await signIn.links(user.name)
       const link = links.find(({ issuer, subject }) => linkId(issuer, subject) === request.params['id'])
       if (!link) throw fail('not_found')
-      const { passwords, issuers } = waysIn(request.parts.plan())
-      const stays = (passwords && user.hasPassword) || links.some(one => one !== link && issuers.includes(one.issuer))
-      if (!stays || (await signIn.unlink(user.name, link, user.name, true)) === 0)
-        throw refuse('conflict', 'only_way_in', {})
+      const how = { keepWayIn: true, ways: waysIn(request.parts.plan()) }
+      if ((await signIn.unlink(user.name, link, user.name, how)) === 0) throw refuse('conflict', 'only_way_in', {})
       return null
     },
   }),
@@ -162,7 +160,9 @@ export const signInRoutes = [
       const { signIn } = request.parts.storage
       const name = request.params['name'] ?? ''
       needRightsOver(request, (await request.parts.storage.users.find(name))?.role)
-      if ((await signIn.unlink(name, undefined, sessionUserOf(request).user.name)) === 0) throw fail('not_found')
+      const ways = waysIn(request.parts.plan())
+      if ((await signIn.unlink(name, undefined, sessionUserOf(request).user.name, { ways })) === 0)
+        throw fail('not_found')
       await signIn.endSessions(name)
       return null
     },
