@@ -3,9 +3,10 @@ import { departureAnswer, linksAnswer, signedInAnswer, signInAnswer } from '../a
 import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
-import { chosenName } from '../schemas.ts'
+import { chosenName, passwordGuess } from '../schemas.ts'
 import { writeCookie } from '../session/cookie.ts'
 import { describeSession, enter } from '../session/enter.ts'
+import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
 import { hashToken, isSessionOpen } from '../session/sessions.ts'
 import { needRightsOver } from '../session/token-user.ts'
 import { sessionUserOf } from '../session-user.ts'
@@ -68,11 +69,17 @@ export const signInRoutes = [
           description: 'The name of the new user, if the invitation has none.',
         },
         link: { type: 'boolean', default: false, description: 'To be known by it from then on, and not to sign in.' },
+        password: {
+          ...passwordGuess,
+          description: "For `link`: one's own, unless one has signed in within 10 minutes.",
+        },
       },
     },
     answer: departureAnswer,
     async handle(request) {
-      const { issuer, next, invitation, name, link } = request.body
+      const { issuer, next, invitation, name, link, password } = request.body
+      // A link is a way to sign in for good, as a password is.
+      if (link) await needFreshSignIn(request, password)
       const errand = {
         next: next ?? null,
         user: link ? sessionUserOf(request).user.name : null,
