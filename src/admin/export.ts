@@ -1,13 +1,17 @@
 import { countsCell, factNames, type LogMatch, type LogRecord, logRecord, logView } from '../domain/index.ts'
 import { csvLine } from '../util/index.ts'
 import type { AdminRequest } from './api.ts'
+import { needOpenSession } from './session/sessions.ts'
 
 const pageRows = 500
 
 /** Rows of the log, newest first, page after page, at the speed of the client. */
-async function* records({ parts, left }: AdminRequest, match: LogMatch): AsyncIterable<LogRecord> {
+async function* records(request: AdminRequest, match: LogMatch): AsyncIterable<LogRecord> {
+  const { parts, left } = request
   let before: string | undefined
   while (!left.aborted) {
+    // Access was checked only at the start. An error, so that the file is not taken for a complete one.
+    if (before !== undefined) await needOpenSession(request, { evenIdle: true })
     const page = await parts.storage.journal.list({
       ...match,
       limit: pageRows,

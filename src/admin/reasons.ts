@@ -39,6 +39,7 @@ export const reasons = {
   token_exists: 'there is an admin token named {name} already: revoke it first, or choose another name',
   name_shared: 'several keys of {user} are named {name}: use their ids, or rename or revoke all but one',
   user_unknown: 'there is no user named {name}; create it first',
+  name_alike: 'this name could be taken for {name}: choose another one',
   name_erased: 'a user called {name} was erased, and the ledger still has charges under that name: choose another one',
   erases_self: '{name} cannot erase themselves: another administrator can, or the command line',
   erases_local: 'local is not a person: it owns keys without a user. Revoke those (tollgate keys revoke)',

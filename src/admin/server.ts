@@ -17,7 +17,7 @@ import { patternReasons } from './schemas.ts'
 import { readCookie } from './session/cookie.ts'
 import { createLoginThrottle, type LoginThrottle } from './session/login-throttle.ts'
 import { readHost, readScheme, requireSameSite } from './session/same-site.ts'
-import { findSessionUser } from './session/sessions.ts'
+import { findSessionUser, needOpenSession } from './session/sessions.ts'
 import { findTokenUser, readBearer } from './session/token-user.ts'
 
 const everywhere = {
@@ -98,7 +98,11 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
         if (route.query) request.query = readQuery(request.query as object, route.query)
       },
       async handler(request, reply) {
-        const answered = await route.handle(askOf(request, reply) as AdminRequest<never, never>)
+        const asked = askOf(request, reply)
+        // Rights may have ended since the head of the request. A client that sends its body late could otherwise still
+        // make a change: a demoted administrator, or the holder of a revoked token.
+        if (route.method !== 'GET' && route.access !== 'anyone') await needOpenSession(asked)
+        const answered = await route.handle(asked as AdminRequest<never, never>)
         if (answered instanceof Reply) return sendReply(reply, answered)
         reply.status(route.status ?? 200)
         if (route.method !== 'GET' || answered === null) return reply.send(answered ?? undefined)
@@ -245,6 +249,7 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
     if (code === 'name_unprintable') return refuse('invalid', 'not_label', { field: 'name' }, { param: 'name' })
     if (code === 'user_exists') return refuse('conflict', code, named, { param: 'name' })
     if (code === 'token_exists') return refuse('conflict', code, named, { param: 'name' })
+    if (code === 'name_alike') return refuse('conflict', code, named, { param: 'name' })
     if (code === 'name_erased') return refuse('conflict', code, named, { param: 'name' })
     if (code === 'erases_self') return refuse('conflict', code, named)
     if (code === 'erases_local') return refuse('conflict', code, {})

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { CompiledConfig } from '../index.ts'
 
@@ -23,14 +23,7 @@ export async function handOver(
   for (const folder of placesFor(plan, env)) {
     const path = join(folder, nameFor(name, plan))
     try {
-      // An existing file may be readable by others: its mode is narrowed before the secret is written.
-      const file = await open(path, 'wx', 0o600).catch(async (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EEXIST') throw error
-        const old = await open(path, 'r+')
-        await old.chmod(0o600)
-        await old.truncate()
-        return old
-      })
+      const file = await replaceEmpty(path)
       return {
         kind: 'file',
         path,
@@ -48,6 +41,26 @@ export async function handOver(
     }
   }
   return { kind: 'nowhere', reason: reasons.join(', ') }
+}
+
+/**
+ * An empty file that only its owner may read. It replaces an existing file instead of emptying it: a process that has
+ * the old file open could otherwise read the secret. It is in place before the secret is created, so that a folder that
+ * refuses it is known in time.
+ */
+async function replaceEmpty(path: string): Promise<FileHandle> {
+  const temporary = join(dirname(path), `.${basename(path)}.${process.pid}.new`)
+  // Removes the leftover of an earlier process with the same id.
+  await rm(temporary, { force: true })
+  const file = await open(temporary, 'wx', 0o600)
+  try {
+    await rename(temporary, path)
+    return file
+  } catch (error) {
+    await file.close()
+    await rm(temporary, { force: true })
+    throw error
+  }
 }
 
 /**

@@ -109,14 +109,19 @@ export type SignInStore = {
   links(user: string): Awaitable<readonly IdentityLink[]>
   /**
    * Unlinks identities of a user, all of them or one; returns the number. With `keepWayIn`, the only way to sign in is
-   * kept.
+   * kept. Without `ways`, every password and every link is a way.
    * @throws StorageError `last_admin`
    */
-  unlink(user: string, which: Identity | undefined, by: string, keepWayIn?: boolean): Awaitable<number>
+  unlink(
+    user: string,
+    which: Identity | undefined,
+    by: string,
+    how?: { readonly keepWayIn?: boolean; readonly ways?: WaysIn },
+  ): Awaitable<number>
   /**
    * Creates a user. `uninvited`: the invitation is used up or has expired, or its author has lost the right to invite;
    * `taken`: the identity already belongs to another user.
-   * @throws StorageError `user_exists`: the invitation is not used up
+   * @throws StorageError `user_exists`, `name_alike`: the invitation is not used up
    */
   admit(newcomer: Newcomer, by: string): Awaitable<'admitted' | 'uninvited' | 'taken'>
   /** Ends all sessions of a user, and revokes the keys of these sessions. */

@@ -16,3 +16,24 @@ export function isUserName(name: string): boolean {
 export function isChosenName(name: string): boolean {
   return chosenName.test(name)
 }
+
+/** Cyrillic and Greek letters, and the Latin letters that look the same in the same place. */
+const twins = 'АВЕЅІЈКМНОРСТУХаеѕіјорсухһԁԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧονικρυ'
+const latin = 'ABESIJKMHOPCTYXaesijopcyxhdqwlABEZHIKMNOPTYXovikpu'
+const latinOf = new Map(Array.from(twins, (letter, i) => [letter, latin[i]]))
+
+/** Equal for names that people could take for each other: by case, width, or letters of other scripts. */
+function lookOf(name: string): string {
+  return Array.from(name.normalize('NFKC'), letter => latinOf.get(letter) ?? letter)
+    .join('')
+    .toLowerCase()
+}
+
+/** The author of the gateway's own changes in the audit log. */
+const ownActor = 'gateway'
+
+/** The other name for which people could take a name; undefined if there is none. */
+export function nameAlike(name: string, others: readonly string[]): string | undefined {
+  const look = lookOf(name)
+  return [ownActor, ...others].find(other => lookOf(other) === look)
+}

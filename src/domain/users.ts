@@ -51,7 +51,10 @@ export type UserStore = {
   topUp(name: string, amount: Micros, note: string | null, by: string): Awaitable<TopUp | undefined>
   /** Top-ups, newest first. */
   topUps(name: string): Awaitable<readonly TopUp[]>
-  /** Ends the user's sessions except the given one. False when there is no such user. */
+  /**
+   * Ends the user's sessions except `keep`, which makes the change. False when there is no such user, or when `keep`
+   * has ended.
+   */
   setPassword(name: string, passwordHash: string, by?: string, keep?: string): Awaitable<boolean>
   /** Whether an administrator exists who can sign in by one of these ways; by default with a password. */
   hasAdmin(ways?: WaysIn): Awaitable<boolean>
@@ -86,7 +89,11 @@ export type Session = {
 }
 
 export type SessionStore = {
-  create(session: Session): Awaitable<void>
+  /**
+   * Begins a session. `passwordHash` is the hash of the password that was checked for it. False if the user is not
+   * active, or has another password by now.
+   */
+  create(session: Session, passwordHash?: string): Awaitable<boolean>
   /** The session and its user; undefined if it has ended or expired, or the user is disabled. */
   find(hash: string): Awaitable<{ readonly session: Session; readonly user: User } | undefined>
   /** Records a use of the session now. */

@@ -28,6 +28,7 @@ const table = {
   user_exists: 'the user {name} already exists',
   token_exists: 'an admin token named {name} already exists: revoke it first, or choose another name',
   last_admin: '{name} is the last administrator who can sign in: create another one first',
+  name_alike: 'the name could be taken for {name}: choose another one',
   name_erased: 'a user named {name} was erased, and the ledger still has charges under that name: choose another name',
   erases_self: '{name} cannot erase themselves: use another administrator or the command line',
   erases_local:

@@ -28,7 +28,6 @@ import type {
   RebuildState,
   Repricing,
   Rotation,
-  Session,
   Settlement,
   StoredObject,
   OpenSession,
@@ -73,7 +72,7 @@ import { introduce, keepLease } from './ledger/replicas.ts'
 import { settle } from './ledger/settle.ts'
 import { sweep } from './ledger/sweep.ts'
 import { admitUser, createInvitation, revokeInvitation } from './people/invitations.ts'
-import { createSession, endSession, touchSession } from './people/sessions.ts'
+import { createSession, endSession, type NewSession, touchSession } from './people/sessions.ts'
 import { createAdminToken, revokeAdminToken, touchAdminToken } from './people/admin-tokens.ts'
 import { claimSetup, offerSetup, type SetupClaim } from './people/setup.ts'
 import {
@@ -189,7 +188,7 @@ export type Changes = {
   eraseLogs: { given: { readonly name: string; readonly pseudonym: string }; gives: number }
   offerSetup: { given: { readonly tokenHash: string; readonly expiresAt: number }; gives: null }
   claimSetup: { given: SetupClaim; gives: 'claimed' | 'unknown' | 'done' }
-  createSession: { given: { readonly session: Session }; gives: null }
+  createSession: { given: NewSession; gives: boolean }
   touchSession: { given: { readonly hash: string; readonly at: number }; gives: null }
   endSession: { given: { readonly hash: string }; gives: null }
   addLabel: { given: Parameters<typeof addLabel>[1]; gives: string | null }

@@ -430,9 +430,7 @@ function createVendorKeys({ clock, reads, writer }: StorageParts): Storage['vend
 
 function createSessions({ clock, reads, writer }: StorageParts): Storage['sessions'] {
   return {
-    async create(session) {
-      await writer.submit('createSession', { session })
-    },
+    create: (session, passwordHash) => writer.submit('createSession', { session, passwordHash: passwordHash ?? null }),
     find: hash => reads.run(findSession(hash, clock.now())),
     async touch(hash) {
       await writer.submit('touchSession', { hash, at: clock.now() })
@@ -454,8 +452,8 @@ function createSignIn({ clock, reads, writer }: StorageParts): Storage['signIn']
     link: (identity, user, by, alone = false) =>
       writer.submit('linkIdentity', { identity, user, alone, by, at: clock.now() }),
     links: user => reads.run(listLinks(user)),
-    unlink: (user, which, by, keepWayIn = false) =>
-      writer.submit('unlinkIdentity', { user, which: which ?? null, keepWayIn, by, at: clock.now() }),
+    unlink: (user, which, by, { keepWayIn = false, ways = null } = {}) =>
+      writer.submit('unlinkIdentity', { user, which: which ?? null, keepWayIn, ways, by, at: clock.now() }),
     admit: (newcomer, by) => writer.submit('admitUser', { newcomer, by, at: clock.now() }),
     async endSessions(user) {
       await writer.submit('endUserSessions', { user })

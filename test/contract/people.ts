@@ -21,7 +21,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await storage.close()
     await harness.close()
   })
-  const { keys, users, sessions, signIn, trail, ledger, books } = storage
+  const { keys, users, sessions, signIn, trail, ledger, books, adminTokens } = storage
 
   /** Returns the trail of one subject, oldest first, without fields that differ between runs. */
   const trailOf = async (subject: string) =>
@@ -265,6 +265,16 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.match(await sessions.find('here'), { session: { seenAt: clock.now() } })
     t.equal(await users.passwordHash('sid'), 'old')
     t.equal(await users.setPassword('sid', 'new', 'sid', 'here'), true)
+    t.equal(await users.setPassword('sid', 'newer', 'sid', 'there'), false, 'by a session that has ended')
+    t.equal(await users.passwordHash('sid'), 'new')
+    t.equal(await sessions.create(session('late', 'sid'), 'old'), false, 'after a sign-in with the old password')
+    t.equal(await sessions.create(session('right', 'sid'), 'new'), true)
+    t.equal(await sessions.create(session('nobody', 'nobody'), 'new'), false)
+    await users.change('sid', { status: 'disabled' }, by)
+    t.equal(await sessions.create(session('late', 'sid')), false, 'of a disabled user')
+    await users.change('sid', { status: 'active' }, by)
+    t.equal(await sessions.find('late'), undefined)
+    await sessions.create(here)
     t.equal(await users.passwordHash('sid'), 'new')
     t.same(
       (await sessions.list('sid')).map(one => one.hash),
@@ -375,9 +385,9 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.equal(await signIn.link(two, 'nobody', by), 'unknown')
     t.equal(await signIn.link(two, name, by), 'linked', 'a second one by their own wish')
     t.match(await signIn.links(name), [one, two])
-    t.equal(await signIn.unlink(name, two, name, true), 1)
-    t.equal(await signIn.unlink(name, two, name, true), 0, 'gone')
-    t.equal(await signIn.unlink(name, one, name, true), 0, 'the only way in')
+    t.equal(await signIn.unlink(name, two, name, { keepWayIn: true }), 1)
+    t.equal(await signIn.unlink(name, two, name, { keepWayIn: true }), 0, 'gone')
+    t.equal(await signIn.unlink(name, one, name, { keepWayIn: true }), 0, 'the only way in')
     t.equal(await signIn.unlink(name, undefined, by), 1)
     t.equal(await signIn.find(one), undefined)
     t.match(
@@ -429,6 +439,40 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await t.rejects(Promise.resolve(signIn.invite({ ...made, name: 'host', hash: 'five' }, by)), {
       code: 'user_exists',
     })
+
+    const token = { name: 'script', role: 'admin', scopes: ['people'], ips: null, expiresAt: null, hint: '' } as const
+    const program = await adminTokens.create({ ...token, hash: 'program' }, 'command line')
+    await signIn.invite({ ...made, hash: 'six' }, 'token script')
+    await signIn.invite({ ...made, hash: 'seven' }, 'token script')
+    t.equal(await signIn.admit(guest('sixth', 'six'), 'sixth'), 'admitted')
+    t.equal((await signIn.invitations()).length, 1)
+    await adminTokens.revoke(program.id, by)
+    t.equal(await signIn.invitation('seven'), undefined)
+    await adminTokens.create({ ...token, hash: 'next program' }, 'command line')
+    t.equal(await signIn.admit(guest('late', 'seven'), 'late'), 'uninvited', 'nor by the next token of that name')
+  })
+
+  await t.test('a person cannot choose a name that others could take for another one', async t => {
+    await users.create({ name: 'Scope', group: 'default', role: 'admin', passwordHash: null })
+    await users.create({ name: 'scope@example.com', group: 'default', role: 'user', passwordHash: null })
+    const made = { role: 'user', group: 'default', expiresAt: clock.now() + 1_000 } as const
+    const admit = (name: string, invitation: string | null) =>
+      Promise.resolve(
+        signIn.admit(
+          { user: { name, group: 'default', role: 'user', passwordHash: null }, identity: null, invitation },
+          name,
+        ),
+      )
+    await signIn.invite({ ...made, name: null, hash: 'open' }, 'command line')
+    // Small, of full width, and with Cyrillic or Greek letters.
+    for (const name of ['scope', 'ｓcope', 'Ѕсоре', 'Scοpe', 'gateway', 'GATEWAY'])
+      for (const invitation of ['open', null])
+        await t.rejects(admit(name, invitation), { code: 'name_alike' }, `${name} by ${invitation}`)
+    await t.rejects(admit('Scope', 'open'), { code: 'user_exists' })
+    t.equal(await admit('scope2', 'open'), 'admitted', 'the invitation was not used up')
+    t.equal(await admit('SCOPE@example.com', null), 'admitted', 'an issuer has verified an address')
+    await signIn.invite({ ...made, name: 'SCOPE', hash: 'given' }, 'command line')
+    t.equal(await admit('SCOPE', 'given'), 'admitted', 'an administrator may give any name')
   })
 
   await t.test('an administrator counts only if they can sign in under the configuration', async t => {

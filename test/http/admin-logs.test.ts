@@ -1,5 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
+import type { AdminRequest } from '../../src/admin/api.ts'
+import { exportLines } from '../../src/admin/export.ts'
+import type { LogRow } from '../../src/domain/index.ts'
 import { Ids, unknownOfLogRow } from '../../src/index.ts'
 import { openDatabase } from '../harness/database.ts'
 import { listen, type Row } from '../harness/listen.ts'
@@ -267,6 +270,31 @@ t.test('a tail sends rows that another process wrote', async t => {
   await other.close()
 })
 
+/** A refused request of `local`. */
+function rowOfExport(time: number): LogRow {
+  return {
+    id: ids.next('req_', time),
+    time,
+    keyId: null,
+    user: 'local',
+    group: 'default',
+    model: 'm',
+    operation: 'image.generate',
+    status: 404,
+    outcome: 'refused',
+    errorCode: 'model_not_found',
+    durationMs: 1,
+    upstream: null,
+    configRevision: 'r',
+    forwarded: [],
+    dropped: [],
+    clientRequestId: null,
+    inputTokens: null,
+    outputTokens: null,
+    ...unknownOfLogRow,
+  }
+}
+
 t.test('C12 cells that begin like a formula are escaped; exports are complete, page after page', async t => {
   const { started, admin } = await openDesk(t)
   const evil = [
@@ -284,28 +312,10 @@ t.test('C12 cells that begin like a formula are escaped; exports are complete, p
   const { journal } = started.gateway.storage
 
   const now = Date.now()
-  for (let i = 0; i < 1_203; i++)
-    journal.append({
-      id: ids.next('req_', now),
-      time: now,
-      keyId: null,
-      user: 'local',
-      group: 'default',
-      model: evil[i % evil.length] ?? '',
-      operation: 'image.generate',
-      status: 404,
-      outcome: 'refused',
-      errorCode: 'model_not_found',
-      durationMs: 1,
-      upstream: null,
-      configRevision: 'r',
-      forwarded: [],
-      dropped: [],
-      clientRequestId: '=HYPERLINK("http://evil.example")',
-      inputTokens: null,
-      outputTokens: null,
-      ...unknownOfLogRow,
-    })
+  for (let i = 0; i < 1_203; i++) {
+    const model = evil[i % evil.length] ?? ''
+    journal.append({ ...rowOfExport(now), model, clientRequestId: '=HYPERLINK("http://evil.example")' })
+  }
   await started.gateway.storage.flush()
   const csv = await admin.get('/api/logs/export?format=csv')
   t.match(csv.headers.get('content-disposition'), /attachment; filename="tollgate-logs\.csv"/)
@@ -325,6 +335,48 @@ t.test('C12 cells that begin like a formula are escaped; exports are complete, p
   t.match(lines.at(-1), { model: '=cmd|calc' }, 'JSON contains all data')
   for (const path of ['/api/logs?limit=20', '/api/logs/export?format=csv'])
     t.notMatch((await admin.get(path)).headers.get('content-type'), /html/, 'never as a page')
+})
+
+t.test('an export ends before its next page when the rights of its user end', async t => {
+  const { started, admin } = await openDesk(t)
+  const { storage } = started.gateway
+  const now = Date.now()
+  for (let i = 0; i < 1_100; i++) storage.journal.append(rowOfExport(now))
+  await storage.flush()
+  const enter = async (name: string) => {
+    await enterAsUser(started, admin, name, 'viewer')
+    const user = await storage.users.find(name)
+    const [session] = await storage.sessions.list(name)
+    if (!user || !session) throw new Error(`no session of ${name}`)
+    return { user, session }
+  }
+  const made = await storage.adminTokens.create(
+    { name: 'report', role: 'viewer', scopes: ['read'], ips: null, expiresAt: null, hash: 'report', hint: '' },
+    'command line',
+  )
+  const [demoted, idle] = [await enter('dora'), await enter('ida')]
+  const token = { user: { ...demoted.user, name: 'token report' }, token: made }
+  const follow = async (sessionUser: AdminRequest['sessionUser'], onPage: () => Promise<unknown>, laterMs = 0) => {
+    let clock = now
+    const parts = { storage, plan: () => started.gateway.plan, clock: { now: () => clock } }
+    const request = { parts, sessionUser, left: new AbortController().signal } as unknown as AdminRequest
+    let lines = 0
+    for await (const _ of exportLines(request, {})) {
+      if (++lines !== 1) continue
+      clock += laterMs
+      await onPage()
+    }
+    return lines
+  }
+  await t.rejects(
+    follow(demoted, () => admin.ask('PATCH', '/api/users/dora', { role: 'user' })),
+    { code: 'not_logged_in' },
+  )
+  await t.rejects(
+    follow(token, () => storage.adminTokens.revoke('report', 'root') as Promise<unknown>),
+    { code: 'token_invalid' },
+  )
+  t.equal(await follow(idle, async () => undefined, 3_600_000), 1_100, 'a download is a use of the session')
 })
 
 /** Cells of a table by RFC 4180. */

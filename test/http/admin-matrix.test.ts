@@ -6,7 +6,14 @@ import { compileRequestSchema } from '../../src/admin/request-validators.ts'
 import { png } from '../harness/pictures.ts'
 import { start, type Started } from '../harness/start.ts'
 import { keyedEdit } from '../harness/vendor-keys.ts'
-import { enterAsAdmin, enterAsUser, newVisitor, passwordOfTests, type Visitor } from '../harness/visitor.ts'
+import {
+  type Answered,
+  enterAsAdmin,
+  enterAsUser,
+  newVisitor,
+  passwordOfTests,
+  type Visitor,
+} from '../harness/visitor.ts'
 import { caseName } from '../harness/case-name.ts'
 
 type Cast = {
@@ -417,6 +424,38 @@ t.test("C8 lists, sums and files contain only one's own rows", async t => {
   const sheet = '/api/statements?format=csv&of=balances'
   t.match((await ann.get(sheet)).text, /^\uFEFF?month,user,[^\n]*,closing\r\n$/)
   t.match((await ben.get(sheet)).text, /closing\r\n[\d-]+,ben,\w+,USD,0\.00,1,2\.00,0\.00,0\.00,2\.00\r\n$/)
+})
+
+t.test("C8 another user's object is answered as a missing one is, and no query finds it", async t => {
+  const cast = await startCast(t)
+  const { ann, admin, key, request, session, link, view } = cast
+  await admin.ask('PATCH', '/api/users/ben', { budget: '7.89', budget_period: 'month' })
+  await admin.post('/api/users/ben/topups', { amount: '123.45', note: 'invoice of ben' })
+  const missing = { ...cast, key: 'key_0', request: 'req_0', session: '0000', link: '0000', view: 'view_0' }
+  const seen = ({ status, text }: Answered) => [status, text.replace(/web_\w+/, '')]
+  for (const route of apiRoutes) {
+    if (!['user', 'keys'].includes(route.access) || !route.url.includes(':')) continue
+    const nobody = { ...route, url: route.url.replace('/users/:name', '/users/nobody') }
+    t.strictSame(seen(await ask(ann, route, cast)), seen(await ask(ann, nobody, missing)), endpointOf(route))
+  }
+  const values = ['ben', 'ann,ben', "ben's", key, request, session, link, view, '%', '__proto__', 'x'.repeat(5_000)]
+  const names = ['__proto__', 'constructor', 'toString']
+  let tried = 0
+  for (const { method, url, access, query, contentType } of apiRoutes) {
+    if (method !== 'GET' || access !== 'user' || contentType === 'text/event-stream') continue
+    const path = url.replace(':name', 'ann').replace(':id', 'key_0')
+    const fields = Object.keys((query as { properties?: object } | undefined)?.properties ?? {})
+    for (const name of names) t.ok((await ann.get(`${path}?${name}=x`)).status >= 400, `${path}?${name}`)
+    for (const field of fields)
+      for (const value of values) {
+        const { status, text } = await ann.get(`${path}?${field}=${encodeURIComponent(value)}`)
+        t.ok(status < 500, `${path}?${field}=${value}: ${status}`)
+        const others = text.replaceAll(value, '').match(/\bben\b|ben's|123\.45|7\.89/)
+        t.notOk(status < 400 && others, `${path}?${field}=${value}: ${others?.[0]}`)
+        tried++
+      }
+  }
+  t.comment(`${tried} queries`)
 })
 
 t.test("the schema of every endpoint's query and body is valid", t => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { apiRoutes } from '../../src/admin/index.ts'
 import { until } from '../harness/edits.ts'
 import { listen } from '../harness/listen.ts'
 import { png } from '../harness/pictures.ts'
@@ -52,6 +53,21 @@ t.test('two gateways on one PostgreSQL are one console', async t => {
 
   await there.ask('DELETE', '/api/session')
   t.equal((await admin.get('/api/session')).status, 401, 'logged out at one is logged out at both')
+})
+
+t.test('a search for the character 0, which PostgreSQL does not store, finds nothing', async t => {
+  const started = await start(t, { upstreams: [], env: { TOLLGATE_STORAGE: await postgres.createDatabase() } })
+  const admin = await enterAsAdmin(started)
+  let tried = 0
+  for (const { method, url, query, contentType } of apiRoutes) {
+    if (method !== 'GET' || contentType === 'text/event-stream') continue
+    for (const name of Object.keys((query as { properties?: object } | undefined)?.properties ?? {})) {
+      const { status, text } = await admin.get(`${url.replaceAll(/:\w+/g, 'root')}?${name}=a%00`)
+      t.ok(status < 500, `${url}?${name}: ${text.slice(0, 200)}`)
+      tried++
+    }
+  }
+  t.ok(tried > 50)
 })
 
 t.test('while PostgreSQL is away the API reports it, and pages without data work', async t => {

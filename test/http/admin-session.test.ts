@@ -223,6 +223,60 @@ t.test('a demoted administrator loses rights at the next request', async t => {
     t.equal((await admin.ask('PATCH', '/api/users/root', change)).status, 409, 'users cannot remove their own role')
 })
 
+/** A request whose head is sent at once, and its body on `finish`. */
+async function hold(
+  url: string,
+  headers: Record<string, string>,
+  [method, path, body]: readonly [string, string, object],
+) {
+  const text = JSON.stringify(body)
+  const length = { 'content-type': 'application/json', 'content-length': String(text.length) }
+  const sent = request(url + path, { method, headers: { ...headers, ...length } })
+  const status = new Promise<number | undefined>((resolve, reject) => {
+    sent.once('response', response => resolve(response.resume().statusCode)).once('error', reject)
+  })
+  sent.flushHeaders()
+  // Another request on the same gateway takes longer than the reading of the head.
+  for (let i = 0; i < 5; i++) await (await fetch(`${url}/api/session`)).arrayBuffer()
+  return async () => {
+    sent.end(text)
+    return status
+  }
+}
+
+t.test('a body that arrives after the rights have ended changes nothing', async t => {
+  const started = await start(t, { upstreams: [] })
+  const root = await enterAsAdmin(started)
+  const second = await enterAsUser(started, root, 'second', 'admin')
+  const third = await enterAsUser(started, root, 'third', 'admin')
+  const { token } = (await third.post('/api/admin-tokens', { name: 'theirs', role: 'admin' })).body as { token: string }
+  const revoked = (await root.post('/api/admin-tokens', { name: 'ours', role: 'admin' })).body as {
+    token: string
+    admin_token: { id: string }
+  }
+  const own = { cookie: second.cookie, 'x-tollgate': '1', origin: started.url }
+  const asked = [
+    ['POST', '/api/users', { name: 'eve', role: 'admin', password: passwordOfTests }],
+    ['PATCH', '/api/users/second', { role: 'admin' }],
+    ['POST', '/api/invitations', { role: 'admin' }],
+  ] as const
+  const held: (readonly [string, () => Promise<number | undefined>])[] = []
+  for (const one of asked) {
+    held.push([`${one[1]} with a session`, await hold(started.url, own, one)])
+    for (const sent of [token, revoked.token])
+      held.push([`${one[1]} with a token`, await hold(started.url, { authorization: `Bearer ${sent}` }, one)])
+  }
+  for (const name of ['second', 'third'])
+    t.equal((await root.ask('PATCH', `/api/users/${name}`, { role: 'user' })).status, 200)
+  t.equal((await root.ask('DELETE', `/api/admin-tokens/${revoked.admin_token.id}`)).status, 204)
+  for (const [what, finish] of held) t.equal(await finish(), 401, what)
+  const { users } = (await root.get('/api/users')).body as { users: { name: string; role: string }[] }
+  t.strictSame(
+    users.filter(({ role }) => role === 'admin').map(({ name }) => name),
+    ['root'],
+  )
+})
+
 t.test('C14 the console is only at its paths; an unknown Host or address gets nothing', async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)

@@ -103,6 +103,44 @@ t.test(
   },
 )
 
+t.test('an invitation of an admin token works while the token does', async t => {
+  const clock = movableClock()
+  const started = await start(t, { upstreams: [], clock })
+  const root = await enterAsAdmin(started, clock)
+  const second = await enterAsUser(started, root, 'second', 'admin')
+  const makeToken = async (by: Visitor, body: object) => {
+    const made = await by.post('/api/admin-tokens', { role: 'admin', ...body })
+    return made.body as { token: string; admin_token: { id: string } }
+  }
+  const inviteWith = async (secret: string) => {
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+    const made = await fetch(`${started.url}/api/invitations`, { method: 'POST', headers, body: '{}' })
+    return ((await made.json()) as { link: string }).link.split('#')[1] ?? ''
+  }
+  const accept = async (token: string, name: string) => {
+    // A wrong token delays the next one.
+    clock.forward(60_000)
+    return newVisitor(started.url).post('/api/invitation/accept', { token, name, password })
+  }
+  const script = await makeToken(root, { name: 'script' })
+  const people = await makeToken(root, { name: 'people', scopes: ['people'] })
+  const theirs = await makeToken(second, { name: 'theirs' })
+  const short = await makeToken(root, { name: 'short', expires: new Date(clock.now() + 3_600_000).toISOString() })
+  const one = await inviteWith(script.token)
+  t.match((await newVisitor(started.url).post('/api/invitation', { token: one })).body, { by: 'token script' })
+  t.match(await accept(one, 'a'), { status: 200 })
+  t.match(await accept(await inviteWith(people.token), 'b'), { status: 200 }, 'of a token with fewer scopes')
+  const left = await Promise.all([script, theirs, short].map(async ({ token }) => inviteWith(token)))
+  t.equal(((await root.get('/api/invitations')).body as { invitations: object[] }).invitations.length, 3)
+  await root.ask('DELETE', `/api/admin-tokens/${script.admin_token.id}`)
+  await root.ask('PATCH', '/api/users/second', { role: 'user' })
+  clock.forward(3_600_000)
+  for (const token of left) t.match(await accept(token, 'c'), { code: 'invitation_unknown' })
+  await root.post('/api/session', { name: 'root', password })
+  for (const name of ['script', 'theirs', 'short']) await makeToken(root, { name })
+  for (const token of left) t.match(await accept(token, 'd'), { code: 'invitation_unknown' }, 'nor of the next token')
+})
+
 t.test('an issuer can complete an invitation, but only once', async t => {
   const { started, issuer, admin, signIn, leave, comeBack } = await startSignIns(t)
   issuer.people.set('1', { preferred_username: 'dora' })

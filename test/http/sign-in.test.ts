@@ -2,7 +2,7 @@ import t from 'tap'
 import { caseName } from '../harness/case-name.ts'
 import { quietLog } from '../harness/start.ts'
 import { startSignIns } from '../harness/sign-in.ts'
-import { enterAsUser, newVisitor, passwordOfTests } from '../harness/visitor.ts'
+import { enterAsUser, movableClock, newVisitor, passwordOfTests } from '../harness/visitor.ts'
 
 const byGroup = { roles: { admins: 'admin', finance: 'billing', staff: 'user' }, allow_sign_up: true }
 const ann = { email: 'Ann@example.com', email_verified: true, groups: ['staff'] }
@@ -353,6 +353,20 @@ t.test('a signed-in user links and unlinks their own account', async t => {
   t.match(await signIn('1'), { code: 'no_account' })
 })
 
+t.test('a session that was left open cannot link an account', async t => {
+  const clock = movableClock()
+  const { issuer, admin, signIn, started } = await startSignIns(t, { clock })
+  issuer.people.set('1', ann)
+  const ben = await enterAsUser(started, admin, 'ben')
+  clock.forward(11 * 60_000)
+  const start = (more: object) => ben.post('/api/sign-in', { issuer: 'company', link: true, ...more })
+  t.match(await start({}), { status: 403, code: 'sign_in_again' })
+  t.match(await start({ password: 'not this one' }), { status: 403, code: 'sign_in_again' })
+  clock.forward(2_000)
+  const linked = await signIn('1', { visitor: ben, body: { link: true, password: passwordOfTests } })
+  t.match(linked.body, { session: { user: { name: 'ben' } } })
+})
+
 t.test("the only way to sign in cannot be removed, nor the last administrator's", async t => {
   const { issuer, admin, signIn, started } = await startSignIns(t, { own: byGroup })
   issuer.people.set('1', ann)
@@ -402,6 +416,10 @@ t.test(
     await started.gateway.storage.users.create({ name: 'spare', group: 'default', role: 'admin', passwordHash: 'x' })
     const demoted = await visitor.ask('PATCH', '/api/users/root', { role: 'user' })
     t.match(demoted, { status: 409, code: 'conflict' }, 'nor does an administrator count who cannot sign in')
+    const last = 'root'
+    const unlinked = await visitor.ask('DELETE', `/api/users/${last}/links`)
+    t.match(unlinked, { status: 409, code: 'conflict' }, 'nor does an administrator unlink the last one')
+    t.match((await newVisitor(started.url).get('/api/session')).body, { error: { setup_needed: false } })
   },
 )
 

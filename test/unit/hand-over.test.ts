@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { handOver } from '../../src/cli/hand-over.ts'
@@ -28,4 +28,41 @@ t.test('two databases in one folder keep their first keys in separate files', as
   )
   t.match(plain, { path: /tollgate-first-key$/ }, 'a configuration called gateway.yaml has the plain name')
   if (plain.kind === 'file') await plain.write('')
+})
+
+t.test('a secret is in a new file, which no process has open, and nothing else is left in the folder', async t => {
+  const folder = t.testdir({ 'gateway.yaml': '', 'of-others': 'theirs\n' })
+  const path = join(folder, 'tollgate-first-key')
+  const plan = { storage: 'postgres://tollgate@db.example/tollgate', file: join(folder, 'gateway.yaml') }
+  const hand = () => handOver('tollgate-first-key', plan, { isTerminal: false, env: {} })
+  await writeFile(path, 'the old secret\n', { mode: 0o644 })
+  const reader = await open(path, 'r')
+  const place = await hand()
+  if (place.kind === 'file') await place.write('the new secret\n')
+  t.equal(await readFile(path, 'utf8'), 'the new secret\n')
+  t.equal((await stat(path)).mode & 0o777, 0o600)
+  t.equal(await reader.readFile('utf8'), 'the old secret\n', 'an open file keeps its text')
+  await reader.close()
+
+  const linked = join(folder, 'linked')
+  await mkdir(linked)
+  await symlink(join(folder, 'of-others'), join(linked, 'tollgate-first-key'))
+  const other = await handOver(
+    'tollgate-first-key',
+    { ...plan, file: join(linked, 'gateway.yaml') },
+    { isTerminal: false, env: {} },
+  )
+  if (other.kind === 'file') await other.write('the new secret\n')
+  t.equal(await readFile(join(folder, 'of-others'), 'utf8'), 'theirs\n', 'a link is replaced, not followed')
+  t.equal(await readFile(join(linked, 'tollgate-first-key'), 'utf8'), 'the new secret\n')
+  t.strictSame((await readdir(folder)).toSorted(), ['gateway.yaml', 'linked', 'of-others', 'tollgate-first-key'])
+})
+
+t.test('a folder in place of the file is reported before a secret exists', async t => {
+  const folder = t.testdir({ 'gateway.yaml': '' })
+  await mkdir(join(folder, 'tollgate-first-key'))
+  const plan = { storage: 'postgres://tollgate@db.example/tollgate', file: join(folder, 'gateway.yaml') }
+  const place = await handOver('tollgate-first-key', plan, { isTerminal: false, env: {} })
+  t.match(place, { kind: 'nowhere', reason: /EISDIR|EEXIST|ENOTEMPTY/ })
+  t.strictSame((await readdir(folder)).toSorted(), ['gateway.yaml', 'tollgate-first-key'])
 })

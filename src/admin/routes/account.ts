@@ -4,7 +4,7 @@ import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { password, passwordGuess } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
-import { endSession, isSessionOpen, revokeSessionKeys, sessionId, sessionKeyName } from '../session/sessions.ts'
+import { endSession, revokeSessionKeys, sessionId, sessionKeyName } from '../session/sessions.ts'
 import { personOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 
@@ -32,8 +32,8 @@ export const accountRoutes = [
       takeBack()
       const passwordHash = await door.hashes.run(() => parts.hashPassword(body.password))
       // A password that was set meanwhile has ended this session.
-      if (!(await isSessionOpen(request))) throw fail('not_logged_in')
-      await parts.storage.users.setPassword(user.name, passwordHash, user.name, session.hash)
+      if (!(await parts.storage.users.setPassword(user.name, passwordHash, user.name, session.hash)))
+        throw fail('not_logged_in')
       await revokeSessionKeys(parts, user.name, name => name !== sessionKeyName(session))
       return null
     },

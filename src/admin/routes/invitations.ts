@@ -86,9 +86,10 @@ export const invitationRoutes = [
     summary: 'Revoke an invitation.',
     status: 204,
     async handle(request) {
-      const { parts, params } = request
-      const gone = await parts.storage.signIn.revokeInvitation(params['id'] ?? '', sessionUserOf(request).user.name)
-      if (!gone) throw fail('not_found')
+      const { signIn } = request.parts.storage
+      const id = request.params['id'] ?? ''
+      needRightsOver(request, (await signIn.invitations()).find(one => one.id === id)?.role)
+      if (!(await signIn.revokeInvitation(id, sessionUserOf(request).user.name))) throw fail('not_found')
       return null
     },
   }),

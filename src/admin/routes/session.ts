@@ -12,8 +12,8 @@ import { endSession, hashToken } from '../session/sessions.ts'
 import { cookieOfIssuer, signOutAt } from '../sign-in/sign-out.ts'
 
 /** Signs a user in, and returns the session. */
-async function enterByPassword(request: AdminRequest, name: string): Promise<Reply> {
-  const { session, cookie } = await enter(request, name)
+async function enterByPassword(request: AdminRequest, name: string, passwordHash: string): Promise<Reply> {
+  const { session, cookie } = await enter(request, name, { passwordHash })
   const cookies = [cookie, ...cookieOfIssuer(request)]
   const headers = { 'content-type': 'application/json; charset=utf-8', 'set-cookie': cookies }
   return new Reply(200, headers, JSON.stringify(session))
@@ -67,7 +67,7 @@ export const sessionRoutes = [
       if (claimed === 'done') throw done()
       if (claimed === 'unknown') throw refuse('invalid', 'setup_link', {}, { param: 'token' })
       takeBack()
-      return enterByPassword(request, body.name)
+      return enterByPassword(request, body.name, passwordHash)
     },
   }),
   defineRoute({
@@ -95,17 +95,15 @@ export const sessionRoutes = [
           takeBack()
           throw error
         })
-      // During the check, another password may have been set, which ended every session of the old one.
-      const isStill = right && known !== undefined && (await parts.storage.users.passwordHash(body.name)) === known
-      const user = isStill ? await parts.storage.users.find(body.name) : undefined
-      if (!user || user.status !== 'active') {
+      const user = right ? await parts.storage.users.find(body.name) : undefined
+      if (known === undefined || user?.status !== 'active') {
         parts.log.warn({ request: request.id, remote }, 'a login was refused')
         await noteRefused(request, body.name, 'password')
         throw fail('wrong_password')
       }
       takeBack()
       guard.forgive(body.name, remote)
-      return enterByPassword(request, user.name)
+      return enterByPassword(request, user.name, known)
     },
   }),
   defineRoute({

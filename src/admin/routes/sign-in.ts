@@ -3,9 +3,10 @@ import { departureAnswer, linksAnswer, signedInAnswer, signInAnswer } from '../a
 import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
-import { chosenName } from '../schemas.ts'
+import { chosenName, passwordGuess } from '../schemas.ts'
 import { writeCookie } from '../session/cookie.ts'
 import { describeSession, enter } from '../session/enter.ts'
+import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
 import { hashToken, isSessionOpen } from '../session/sessions.ts'
 import { needRightsOver } from '../session/token-user.ts'
 import { sessionUserOf } from '../session-user.ts'
@@ -76,11 +77,17 @@ export const signInRoutes = [
           default: false,
           description: 'true links the identity provider to the signed-in user, instead of a sign-in.',
         },
+        password: {
+          ...passwordGuess,
+          description: 'For `link`: the password of the user, if the last sign-in is older than 10 minutes.',
+        },
       },
     },
     answer: departureAnswer,
     async handle(request) {
-      const { issuer, next, invitation, name, link } = request.body
+      const { issuer, next, invitation, name, link, password } = request.body
+      // A link is a way to sign in for good, as a password is.
+      if (link) await needFreshSignIn(request, password)
       const errand = {
         next: next ?? null,
         user: link ? sessionUserOf(request).user.name : null,
@@ -121,7 +128,7 @@ export const signInRoutes = [
         await tie(arrived, user.name)
         return finish({ session: describeSession(request, user), next: errand.next }, [over])
       }
-      const { session, cookie } = await enter(request, await recognize(arrived), issuer.name)
+      const { session, cookie } = await enter(request, await recognize(arrived), { issuer: issuer.name })
       parts.log.info({ request: request.id, issuer: issuer.name, user: session.user.name }, 'a user signed in')
       return finish({ session, next: errand.next }, [cookie, over, ...cookieOfIssuer(request, issuer, vouched.claims)])
     },
@@ -155,10 +162,8 @@ export const signInRoutes = [
       const links = await signIn.links(user.name)
       const link = links.find(({ issuer, subject }) => linkId(issuer, subject) === request.params['id'])
       if (!link) throw fail('not_found')
-      const { passwords, issuers } = waysIn(request.parts.plan())
-      const stays = (passwords && user.hasPassword) || links.some(one => one !== link && issuers.includes(one.issuer))
-      if (!stays || (await signIn.unlink(user.name, link, user.name, true)) === 0)
-        throw refuse('conflict', 'only_way_in', {})
+      const how = { keepWayIn: true, ways: waysIn(request.parts.plan()) }
+      if ((await signIn.unlink(user.name, link, user.name, how)) === 0) throw refuse('conflict', 'only_way_in', {})
       return null
     },
   }),
@@ -172,7 +177,9 @@ export const signInRoutes = [
       const { signIn } = request.parts.storage
       const name = request.params['name'] ?? ''
       needRightsOver(request, (await request.parts.storage.users.find(name))?.role)
-      if ((await signIn.unlink(name, undefined, sessionUserOf(request).user.name)) === 0) throw fail('not_found')
+      const ways = waysIn(request.parts.plan())
+      if ((await signIn.unlink(name, undefined, sessionUserOf(request).user.name, { ways })) === 0)
+        throw fail('not_found')
       await signIn.endSessions(name)
       return null
     },

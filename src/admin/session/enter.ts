@@ -25,16 +25,22 @@ export function describeSession({ parts, scheme, host }: AdminRequest, user: Use
 
 /**
  * Signs a person in with a new session, whether or not the browser has another one. `issuer` is the one that verified
- * the person; absent after a sign-in with a password.
+ * the person, and `passwordHash` the hash of a password that was checked.
  * @returns the session for the response, and its `Set-Cookie`
+ * @throws Failure not_logged_in or wrong_password if the user was disabled or has another password by now
  */
-export async function enter(request: AdminRequest, name: string, issuer?: string) {
+export async function enter(
+  request: AdminRequest,
+  name: string,
+  { issuer, passwordHash }: { readonly issuer?: string; readonly passwordHash?: string } = {},
+) {
   const { parts, headers, scheme, remote } = request
   const user = await parts.storage.users.find(name)
   if (user?.status !== 'active') throw fail('not_logged_in')
   const before = await findSessionUser(parts, readCookie(headers['cookie'] as string | undefined, scheme))
   if (before) await endSession(parts, before.session)
-  const token = await beginSession(request, name)
+  const token = await beginSession(request, name, passwordHash)
+  if (token === undefined) throw fail(passwordHash === undefined ? 'not_logged_in' : 'wrong_password')
   await parts.storage.trail.note({
     actor: name,
     action: 'session.begin',

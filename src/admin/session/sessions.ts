@@ -1,4 +1,6 @@
 import { fail } from '../errors.ts'
+import { sessionUserOf } from '../session-user.ts'
+import { challenge } from './token-user.ts'
 import { hash } from 'node:crypto'
 import { aheadMs, type Session } from '../../domain/index.ts'
 import { toMoment } from '../to-moment.ts'
@@ -26,22 +28,21 @@ export function sessionId(session: Session): string {
   return session.hash.slice(0, 16)
 }
 
-/** Begins a session. @returns its token, which only the browser stores */
-export async function beginSession(request: AdminRequest, user: string): Promise<string> {
+/**
+ * Begins a session. @returns its token, which only the browser stores; undefined if the user may not sign in any more
+ */
+export async function beginSession(
+  request: AdminRequest,
+  user: string,
+  passwordHash: string | undefined,
+): Promise<string | undefined> {
   const { storage, clock, random } = request.parts
   const token = newToken(random)
   const now = clock.now()
   const agent = String(request.headers['user-agent'] ?? '').slice(0, agentCharsMax)
-  await storage.sessions.create({
-    hash: hashToken(token),
-    user,
-    createdAt: now,
-    seenAt: now,
-    expiresAt: now + sessionMs,
-    agent,
-    remote: request.remote,
-  })
-  return token
+  const begun = { createdAt: now, seenAt: now, expiresAt: now + sessionMs, agent, remote: request.remote }
+  const isBegun = await storage.sessions.create({ hash: hashToken(token), user, ...begun }, passwordHash)
+  return isBegun ? token : undefined
 }
 
 /**
@@ -92,15 +93,24 @@ export async function revokeSessionKeys(
     if (kind === 'session' && status === 'active' && which(name)) await storage.keys.revoke(id, user)
 }
 
-/** For long responses: whether the user is still signed in with the same role, or the token is still valid. */
-export async function isSessionOpen({ parts, sessionUser }: AdminRequest): Promise<boolean> {
+/** For requests that last: whether the user is still signed in with the same role, or the token is still valid. */
+export async function isSessionOpen(
+  { parts, sessionUser }: AdminRequest,
+  { evenIdle = false }: { readonly evenIdle?: boolean } = {},
+): Promise<boolean> {
   if (sessionUser && 'token' in sessionUser) {
     const { id } = sessionUser.token
     return (await parts.storage.adminTokens.list()).some(token => token.id === id)
   }
   const found = sessionUser && (await parts.storage.sessions.find(sessionUser.session.hash))
   if (!found || found.user.role !== sessionUser.user.role) return false
-  return parts.clock.now() - found.session.seenAt < idleMs
+  return evenIdle || parts.clock.now() - found.session.seenAt < idleMs
+}
+
+/** @throws Failure not_logged_in, token_invalid if the rights of a request have ended */
+export async function needOpenSession(request: AdminRequest, how?: { readonly evenIdle?: boolean }): Promise<void> {
+  if (await isSessionOpen(request, how)) return
+  throw 'token' in sessionUserOf(request) ? fail('token_invalid', {}, challenge) : fail('not_logged_in')
 }
 
 const keyMs = 3_600_000

@@ -8,7 +8,7 @@ import type { LoginGuard } from './login-guard.ts'
 
 /** The minimum time between writes of a token's last use, so that most reads do not write. */
 const touchMs = 60_000
-const challenge = { headers: { 'www-authenticate': 'Bearer realm="tollgate"' } } as const
+export const challenge = { headers: { 'www-authenticate': 'Bearer realm="tollgate"' } } as const
 
 type Sent = { readonly secret: string; readonly remote: string; readonly route: AnyRoute }
 

@@ -1,4 +1,4 @@
-import type { AdminScope, AdminToken, NewAdminToken } from '../../domain/admin-tokens.ts'
+import { actorOfToken, type AdminScope, type AdminToken, type NewAdminToken } from '../../domain/admin-tokens.ts'
 import { aheadMs } from '../../domain/budget.ts'
 import type { Role } from '../../domain/index.ts'
 import { StorageError } from '../errors.ts'
@@ -9,10 +9,11 @@ import type { Scribe } from '../writer-identity.ts'
 import { leave, type Signed } from './trail.ts'
 
 /**
- * The condition for a valid token. Its creator must still be able to create tokens: an administrator, or a user of the
- * machine itself.
+ * The condition for a valid token; its parameters are the moment and the latest creation. Its creator must still be
+ * able to create tokens: an administrator, or a user of the machine itself.
  */
-const isValid = `(expires_at IS NULL OR expires_at > ?) AND created_at <= ? AND (made_by = 'command line' OR EXISTS
+export const isValidToken = `(expires_at IS NULL OR expires_at > ?) AND created_at <= ?
+  AND (made_by = 'command line' OR EXISTS
   (SELECT 1 FROM "user" a WHERE a.name = made_by AND a.role = 'admin' AND a.status = 'active'))`
 
 function toToken(row: Row): AdminToken {
@@ -39,6 +40,8 @@ export function* createAdminToken(
   refuseUnprintable(name)
   // Expired tokens free their names.
   yield ask('DELETE FROM admin_token WHERE expires_at <= ?', at)
+  // Invitations of an earlier token of this name ended with it.
+  yield ask('DELETE FROM invitation WHERE made_by = ?', actorOfToken(token))
   const id = identity.ids.next('admin_', at)
   const [row] = yield ask(
     `INSERT INTO admin_token (id, name, hash, hint, role, scopes, ips, made_by, created_at, expires_at)
@@ -60,13 +63,13 @@ export function* createAdminToken(
 }
 
 export function* findAdminToken(hash: string, at: number): QueryProgram<AdminToken | undefined> {
-  const [row] = yield ask(`SELECT * FROM admin_token WHERE hash = ? AND ${isValid}`, hash, at, at + aheadMs)
+  const [row] = yield ask(`SELECT * FROM admin_token WHERE hash = ? AND ${isValidToken}`, hash, at, at + aheadMs)
   return row && toToken(row)
 }
 
 export function* listAdminTokens(at: number): QueryProgram<readonly AdminToken[]> {
   const rows = yield ask(
-    `SELECT * FROM admin_token WHERE ${isValid} ORDER BY created_at DESC, id DESC LIMIT 1000`,
+    `SELECT * FROM admin_token WHERE ${isValidToken} ORDER BY created_at DESC, id DESC LIMIT 1000`,
     at,
     at + aheadMs,
   )

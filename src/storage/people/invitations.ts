@@ -1,20 +1,26 @@
 import type { Invitation, Newcomer, NewInvitation, Role } from '../../domain/index.ts'
+import { actorOfToken } from '../../domain/admin-tokens.ts'
 import { aheadMs } from '../../domain/budget.ts'
+import { nameAlike } from '../../domain/user-name.ts'
 import { StorageError } from '../errors.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
+import { isValidToken } from './admin-tokens.ts'
 import { findLinked, insertLink } from './sign-in.ts'
 import { leave, type Signed } from './trail.ts'
 import { createUser, refuseErased } from './users.ts'
 import { refuseUnprintable } from '../plain-names.ts'
 
 /**
- * The condition for a valid invitation. Its author must still be able to create users: an administrator, or a user of
- * the machine itself.
+ * The condition for a valid invitation; `paramsOf` has its parameters. Its author must still be able to create users:
+ * an administrator, a user of the machine itself, or a token of that role.
  */
 const isGood = `expires_at > ? AND created_at <= ? AND (made_by = 'command line' OR EXISTS
-  (SELECT 1 FROM "user" a WHERE a.name = made_by AND a.role = 'admin' AND a.status = 'active'))`
+  (SELECT 1 FROM "user" a WHERE a.name = made_by AND a.role = 'admin' AND a.status = 'active') OR EXISTS
+  (SELECT 1 FROM admin_token WHERE invitation.made_by = '${actorOfToken({ name: '' })}' || name AND role = 'admin'
+    AND ${isValidToken}))`
+const paramsOf = (at: number): readonly number[] => [at, at + aheadMs, at, at + aheadMs]
 
 function toInvitation(row: Row): Invitation {
   return {
@@ -59,15 +65,14 @@ export function* createInvitation(
 }
 
 export function* findInvitation(hash: string, at: number): QueryProgram<Invitation | undefined> {
-  const [row] = yield ask(`SELECT * FROM invitation WHERE hash = ? AND ${isGood}`, hash, at, at + aheadMs)
+  const [row] = yield ask(`SELECT * FROM invitation WHERE hash = ? AND ${isGood}`, hash, ...paramsOf(at))
   return row && toInvitation(row)
 }
 
 export function* listInvitations(at: number): QueryProgram<readonly Invitation[]> {
   const rows = yield ask(
     `SELECT * FROM invitation WHERE ${isGood} ORDER BY created_at DESC, id DESC LIMIT 1000`,
-    at,
-    at + aheadMs,
+    ...paramsOf(at),
   )
   return rows.map(toInvitation)
 }
@@ -93,18 +98,34 @@ export function* admitUser(
   const { user, identity: who, invitation } = newcomer
   // A person who already has an account does not use up the invitation.
   if (who && (yield* findLinked(who))) return 'taken'
+  // Only an invitation or a verified address gives a name with an @.
+  let isChosen = !user.name.includes('@')
   if (invitation !== null) {
     const [used] = yield ask(
-      `DELETE FROM invitation WHERE hash = ? AND ${isGood} RETURNING id`,
+      `DELETE FROM invitation WHERE hash = ? AND ${isGood} RETURNING id, name`,
       invitation,
-      at,
-      at + aheadMs,
+      ...paramsOf(at),
     )
     if (!used) return 'uninvited'
+    isChosen = used['name'] === null
     yield* leave(identity, { by, at }, 'invitation.use', text(used, 'id'), null, { name: user.name })
   }
+  if (isChosen) yield* refuseAlike(user.name)
   yield* createUser(identity, { user, by, at })
   if (who && !(yield* insertLink(who, user.name, at))) throw new StorageError('user_exists', { name: user.name })
   if (who) yield* leave(identity, { by, at }, 'user.link', user.name, null, { issuer: who.issuer })
   return 'admitted'
+}
+
+/**
+ * People could take a person who chose such a name for another user, in lists and logs.
+ * @throws StorageError `name_alike`
+ */
+function* refuseAlike(name: string): QueryProgram<void> {
+  const users = yield ask('SELECT name FROM "user" WHERE name <> ?', name)
+  const other = nameAlike(
+    name,
+    users.map(row => text(row, 'name')),
+  )
+  if (other !== undefined) throw new StorageError('name_alike', { name: other })
 }

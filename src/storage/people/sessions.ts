@@ -1,6 +1,6 @@
 import type { Session, User } from '../../domain/index.ts'
 import { aheadMs } from '../../domain/budget.ts'
-import { ask, type Row, type QueryProgram } from '../query.ts'
+import { ask, lockRows, type Row, type QueryProgram } from '../query.ts'
 import { text, toUser, whole } from '../rows.ts'
 
 function toSession(row: Row): Session {
@@ -15,8 +15,18 @@ function toSession(row: Row): Session {
   }
 }
 
-export function* createSession({ session }: { readonly session: Session }): QueryProgram<null> {
+export type NewSession = { readonly session: Session; readonly passwordHash: string | null }
+
+/**
+ * @param passwordHash the hash of the password that was checked; null after another sign-in
+ * @returns false if the user is not active, or has another password by now. The row is locked: otherwise a session
+ *   could begin in the moment in which the user's sessions end
+ */
+export function* createSession({ session, passwordHash }: NewSession): QueryProgram<boolean> {
   const { hash, user, createdAt, seenAt, expiresAt, agent, remote } = session
+  const [found] = yield ask(`SELECT status, password_hash FROM "user" WHERE name = ? ${lockRows}`, user)
+  if (found?.['status'] !== 'active') return false
+  if (passwordHash !== null && found['password_hash'] !== passwordHash) return false
   // Each new session deletes expired ones.
   yield ask('DELETE FROM session WHERE expires_at <= ?', createdAt)
   yield ask(
@@ -29,7 +39,7 @@ export function* createSession({ session }: { readonly session: Session }): Quer
     agent,
     remote,
   )
-  return null
+  return true
 }
 
 export function* touchSession({ hash, at }: { readonly hash: string; readonly at: number }): QueryProgram<null> {

@@ -1,4 +1,4 @@
-import type { Identity, IdentityLink, User } from '../../domain/index.ts'
+import type { Identity, IdentityLink, User, WaysIn } from '../../domain/index.ts'
 import { aheadMs } from '../../domain/budget.ts'
 import { loginMs } from '../../domain/sign-in.ts'
 import { columnsOf } from '../../domain/shapes/member.ts'
@@ -92,17 +92,20 @@ export type Unlinking = Signed & {
   readonly user: string
   readonly which: Identity | null
   readonly keepWayIn: boolean
+  readonly ways: WaysIn | null
 }
 
-export function* unlinkIdentity(identity: Scribe, { user, which, keepWayIn, by, at }: Unlinking): QueryProgram<number> {
+export function* unlinkIdentity(identity: Scribe, given: Unlinking): QueryProgram<number> {
+  const { user, which, keepWayIn, ways, by, at } = given
   const [known] = yield ask('UPDATE "user" SET name = name WHERE name = ? RETURNING role, status, password_hash', user)
   if (!known) return 0
   const links = yield* listLinks(user)
   const gone = links.filter(one => !which || (one.issuer === which.issuer && one.subject === which.subject))
   if (gone.length === 0) return 0
-  if (known['password_hash'] === null && gone.length === links.length) {
+  const hasPassword = known['password_hash'] !== null && ways?.passwords !== false
+  if (!hasPassword && !links.some(one => !gone.includes(one) && (ways?.issuers.includes(one.issuer) ?? true))) {
     if (keepWayIn) return 0
-    if (known['role'] === 'admin' && known['status'] === 'active') yield* needOtherAdmin(user)
+    if (known['role'] === 'admin' && known['status'] === 'active') yield* needOtherAdmin(user, ways)
   }
   for (const { issuer, subject } of gone) {
     yield ask('DELETE FROM sign_in_link WHERE issuer = ? AND subject = ?', issuer, subject)

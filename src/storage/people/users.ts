@@ -2,7 +2,7 @@ import type { NewUser, User, UserChange, WaysIn } from '../../domain/index.ts'
 import { cellsOf, columnsOf } from '../../domain/shapes/member.ts'
 import { userMembers, type UserSettings } from '../../domain/shapes/user.ts'
 import { StorageError } from '../errors.ts'
-import { ask, type QueryProgram } from '../query.ts'
+import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { textOrNull, toUser } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { leave, type Signed } from './trail.ts'
@@ -158,19 +158,22 @@ export function* revokeSessionKeys(user: string): QueryProgram<null> {
 
 /**
  * Sets a password. Ends the user's sessions except the given one; if none is given, also the keys created for them.
- * @returns false if there is no such user
+ * @returns false if there is no such user, or the given session has ended
  */
 export function* setPassword(
   identity: Scribe,
   given: Signed & { readonly name: string; readonly passwordHash: string; readonly keep: string | null },
 ): QueryProgram<boolean> {
   const { name, passwordHash, keep, by, at } = given
-  const [row] = yield ask(
-    'UPDATE "user" SET password_hash = ? WHERE name = ? AND erased_at IS NULL RETURNING name',
-    passwordHash,
-    name,
-  )
+  // Locked first: of two sessions that set a password at once, the second finds that it has ended.
+  const [row] = yield ask(`SELECT name FROM "user" WHERE name = ? AND erased_at IS NULL ${lockRows}`, name)
   if (!row) return false
+  if (
+    keep !== null &&
+    (yield ask('SELECT 1 AS found FROM session WHERE hash = ? AND user_name = ?', keep, name)).length === 0
+  )
+    return false
+  yield ask('UPDATE "user" SET password_hash = ? WHERE name = ?', passwordHash, name)
   yield ask('DELETE FROM session WHERE user_name = ? AND hash <> ?', name, keep ?? '')
   if (keep === null) yield* revokeSessionKeys(name)
   yield* leave(identity, { by, at }, 'user.password', name, null, null)

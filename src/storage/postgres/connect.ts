@@ -97,6 +97,6 @@ export class Session {
 }
 
 /** PostgreSQL does not store the character 0 in texts; texts of clients may contain it. */
-function toText(value: Query['params'][number]): Query['params'][number] {
+export function toText<Value>(value: Value): Value | string {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
 }
