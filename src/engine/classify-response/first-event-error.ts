@@ -129,9 +129,13 @@ function firstEvent(text: string): FirstEvent | undefined {
   for (const event of events.slice(0, -1)) {
     const lines = event.split('\n')
     const data = lines.flatMap(line => (line.startsWith('data:') ? line.slice(5).trimStart() : []))
-    const name = lines.findLast(line => line.startsWith('event:'))
+    const name =
+      lines
+        .findLast(line => line.startsWith('event:'))
+        ?.slice(6)
+        .trim() ?? ''
     // Empty data keeps a connection alive.
-    if (data.some(line => line !== '')) return { name: name?.slice(6).trim() ?? '', data: data.join('\n') }
+    if (data.some(line => line !== '' || name === 'error')) return { name, data: data.join('\n') }
   }
   return undefined
 }
