@@ -101,6 +101,8 @@ type Tools = {
   readonly carried: LRUCache<string, number>
 }
 
+/** The failure of a stream whose client received an error instead of its end. */
+const untranslated = 'upstream_stream_failed'
 /** The maximum number of keys with a stored remainder; a dropped one loses at most half a micro-unit. */
 const carriedMax = 100_000
 /** Limited by size, because with `max` lru-cache allocates all of its slots at once, which takes a tenth of a start. */
@@ -293,8 +295,8 @@ function settle(
     const { model: answeredModel, finishReasons, isStream } = reading
     context.notes.answer = { model: answeredModel, finishReasons, isStream, counts: usage?.counts ?? {} }
   }
-  const failed = reading?.fault !== undefined
-  if (failed) {
+  const isFault = reading?.fault !== undefined
+  if (isFault) {
     context.notes.failed = 'upstream_failed'
     log.warn(
       { request: context.id, model: target.model.name, fault: reading.fault },
@@ -315,7 +317,9 @@ function settle(
   const blocked = context.notes.blocked !== undefined
   const { sent = body } = counting
   const request = { facet, body, sent, requested, at }
-  const ended = { ...request, outcome, usage, implausible, failed, blocked, unread, carried, ...lengths }
+  const failed = isFault || context.notes.failed === untranslated
+  const isEmpty = reading?.bytes === 0 || context.notes.unrecognised?.isEmpty === true
+  const ended = { ...request, outcome, usage, implausible, failed, isEmpty, blocked, unread, carried, ...lengths }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateRequest({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
   const first = rate(answered)
@@ -358,8 +362,11 @@ function leaveDeferred({ ledger, log }: Tools, { chargeId, deferred }: Counting)
 
 /** The shape of an answer that was withheld because of it. If images are charged, their charge needs the review. */
 function unreadShape(context: RequestContext, outcome: Outcome, { hasImages }: Counting): string | undefined {
-  const isRefused = outcome.kind !== 'answered' && outcome.reach !== 'untouched' && !hasImages
-  return isRefused ? context.notes.unrecognised?.shape : undefined
+  const { unrecognised } = context.notes
+  // An empty answer holds nothing that was sold.
+  if (outcome.kind === 'answered' || outcome.reach === 'untouched' || hasImages || unrecognised?.isEmpty)
+    return undefined
+  return unrecognised?.shape
 }
 
 /** The plausible part of the answer's report. */

@@ -304,6 +304,15 @@ t.test('an answer that the upstream cut or failed is charged only as reported', 
   t.end()
 })
 
+t.test('an empty answer costs nothing, even at a price per request', t => {
+  const prices = [{ unit: 'request', price: 2_000, per: 1, at: 'x:1' }]
+  const empty = { rule: { ...rule, prices: [...rule.prices, ...prices] }, isEmpty: true }
+  t.match(rateRequest(ended(empty)), { lines: [], reason: 'no_content' })
+  t.equal(rateRequest(ended({ ...empty, usage: used({ input: 3, output: 1 }) })).lines.length, 3)
+  t.equal(rateRequest(ended({ ...empty, outcome: left })).lines.length, 2, 'the client left before it')
+  t.end()
+})
+
 t.test('a request without an answer costs nothing', t => {
   for (const reach of ['untouched', 'refused', 'unknown'] as const) {
     const usage = used({ input: 9, output: 9 })
