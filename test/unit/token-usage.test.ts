@@ -612,6 +612,20 @@ for (const [name, text, fault] of errors) {
   })
 }
 
+t.test('an empty error next to an answer is not an error', t => {
+  const answer = '"choices":[{"delta":{"content":"hi"}}],"usage":{"prompt_tokens":3,"completion_tokens":4}'
+  for (const error of ['{}', '""', 'null', 'false', '[]'])
+    for (const isStream of [true, false]) {
+      const whole = `{"error":${error},${answer}}`
+      const options = { dialect: openai, operation: 'chat', bytesPerToken: 4, removesUsage: false }
+      const reading = isStream ? readingOf(true) : new JsonReading(options)
+      passed(stageOf(reading), Buffer.from(isStream ? `data: ${whole}\n\n` : whole), [])
+      t.equal(reading.fault, undefined, caseName({ error, isStream }))
+      t.match(reading.usage()?.counts, { output: 4 }, caseName({ error, isStream }))
+    }
+  t.end()
+})
+
 t.test('a null error is not an error', t => {
   const reading = readingOf(false, openai, 'responses')
   reading.write(Buffer.from('data: {"type":"response.created","response":{"error":null,"usage":null}}\n\n'))
@@ -667,6 +681,13 @@ t.test('a base64 file is estimated as one file, not as letters of text', async t
 t.test('input does not shrink when a later report omits cached tokens', async t => {
   const merged = mergeUsage(used({ input: 150_010, cached_input: 50_000 }), used({ input: 10, output: 7 }))
   t.same(merged?.counts, { input: 150_010, cached_input: 50_000, output: 7 })
+})
+
+t.test('a later report of zero use does not replace an earlier one', async t => {
+  const earlier = used({ input: 10, output: 7 })
+  t.same(mergeUsage(earlier, used({ input: 0, output: 0 })), earlier)
+  t.same(mergeUsage(earlier, used({ input: 0 })), earlier)
+  t.match(mergeUsage(used({ input: 0, output: 0 }), earlier)?.counts, { input: 10, output: 7 })
 })
 
 t.test('[6.3] a charge that cannot go to review is settled by its items, or posted with them', async t => {
