@@ -626,6 +626,28 @@ t.test('an empty error next to an answer is not an error', t => {
   t.end()
 })
 
+t.test('an error of any length is detected, in an object and in a list', t => {
+  const options = { dialect: openai, operation: 'chat', bytesPerToken: 4, removesUsage: false }
+  for (const length of [10, 20_000, 100_000, 2_000_000])
+    for (const form of ['alone', 'first', 'last', 'list'])
+      for (const error of ['x'.repeat(length), { message: 'x'.repeat(length) }]) {
+        const reading = new JsonReading(options)
+        const usage = { prompt_tokens: 3, completion_tokens: 4 }
+        const members =
+          form === 'first' ? { error, choices: [], usage } : form === 'last' ? { choices: [], usage, error } : { error }
+        const text = JSON.stringify(form === 'list' ? [members] : members)
+        passed(
+          stageOf(reading),
+          Buffer.from(text),
+          [5, 5_000].filter(cut => cut < text.length),
+        )
+        const name = caseName({ length, form, type: typeof error })
+        t.equal(reading.usage()?.counts.output, form === 'first' || form === 'last' ? 4 : undefined, name)
+        t.equal(reading.fault, 'error', name)
+      }
+  t.end()
+})
+
 t.test('a null error is not an error', t => {
   const reading = readingOf(false, openai, 'responses')
   reading.write(Buffer.from('data: {"type":"response.created","response":{"error":null,"usage":null}}\n\n'))
