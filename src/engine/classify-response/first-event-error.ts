@@ -1,4 +1,3 @@
-import { joined } from '../../wire/index.ts'
 import type { AnswerForm } from '../response-form.ts'
 import type { AnswerHead } from '../call-request.ts'
 import { type Coding, unpackBegin, unpackSmall } from '../codings.ts'
@@ -36,10 +35,13 @@ export class FirstEventReader {
   readonly #bytesMax: number
   readonly #formOf: FormOf
   readonly #codings: readonly Coding[]
-  readonly #chunks: Buffer[] = []
+  /** What has arrived, up to `#bytes`. It grows by doubling, because an answer may arrive byte by byte. */
+  #room: Buffer = Buffer.alloc(0)
   #bytes = 0
   /** The first event with data. */
   #event: FirstEvent | undefined
+  /** The end of the events before it, which have no data. */
+  #eventFrom = 0
 
   /**
    * @param bytesMax how much of a refusal is read; `formOf`: absent if the answer has the form in its head; `codings`:
@@ -59,8 +61,7 @@ export class FirstEventReader {
 
   /** @returns true if no more is needed */
   add(chunk: Buffer): boolean {
-    this.#chunks.push(chunk)
-    this.#bytes += chunk.length
+    this.#append(chunk)
     if (this.#bytes > this.#bytesMax) return true
     if (this.#kind === 'refusal') return false
     const bytes = this.#begin()
@@ -71,18 +72,42 @@ export class FirstEventReader {
     else if (form !== undefined) this.#kind = 'json'
     if (this.#kind === 'form') return false
     if (this.#kind === 'json') return form !== undefined && !mayBeError(bytes)
-    this.#event = firstEvent(bytes.toString())
+    this.#readEvents(bytes)
     return this.#event !== undefined
   }
 
   end(): void {
-    if (this.#kind === 'events') this.#event ??= firstEvent(`${this.#begin()?.toString() ?? ''}\n\n`)
+    if (this.#kind !== 'events') return
+    const rest = this.#begin()?.toString('utf8', this.#eventFrom)
+    if (rest !== undefined) this.#event ??= firstEvent(`${rest}\n\n`)
+  }
+
+  /** Events without data are read once. */
+  #readEvents(bytes: Buffer): void {
+    const end = Math.max(...blankLines.map(line => bytes.lastIndexOf(line))) + 2
+    if (end - 2 < this.#eventFrom) return
+    this.#event = firstEvent(bytes.toString('utf8', this.#eventFrom, end))
+    this.#eventFrom = end
+  }
+
+  #append(chunk: Buffer): void {
+    const bytes = this.#bytes + chunk.length
+    if (this.#bytes === 0) this.#room = chunk
+    else if (bytes <= this.#room.length) chunk.copy(this.#room, this.#bytes)
+    // The first chunk belongs to others, and has no room for more.
+    else if (bytes <= this.#bytesMax) {
+      const room = Buffer.alloc(2 * bytes)
+      this.#room.copy(room, 0, 0, this.#bytes)
+      chunk.copy(room, this.#bytes)
+      this.#room = room
+    }
+    this.#bytes = bytes
   }
 
   /** Its JSON. */
   value(): unknown {
     if (this.#bytes > this.#bytesMax) return undefined
-    const bytes = joined(this.#chunks)
+    const bytes = this.#room.subarray(0, this.#bytes)
     const plain = this.#codings.length === 0 ? bytes : unpackSmall(bytes, this.#codings, this.#bytesMax)
     return plain && parseLenient(plain)
   }
@@ -97,9 +122,13 @@ export class FirstEventReader {
 
   /** What has arrived, without encodings; undefined if it cannot be decoded, or is longer than an error. */
   #begin(): Buffer | undefined {
-    return this.#bytes > this.#bytesMax ? undefined : unpackBegin(joined(this.#chunks), this.#codings, this.#bytesMax)
+    if (this.#bytes > this.#bytesMax) return undefined
+    return unpackBegin(this.#room.subarray(0, this.#bytes), this.#codings, this.#bytesMax)
   }
 }
+
+/** The line ends between two events: LF, CR or CRLF, of which the second may be the last byte so far. */
+const blankLines: readonly string[] = ['\n\n', '\r\r', '\n\r']
 
 type FirstEvent = { readonly name: string; readonly data: string }
 
@@ -125,7 +154,10 @@ function refusalOfEvent({ name, data }: FirstEvent): Refusal | undefined {
 /** The first whole event with data; undefined while there is none. */
 function firstEvent(text: string): FirstEvent | undefined {
   // A byte order mark may come first.
-  const events = text.trimStart().replaceAll(/\r\n?/g, '\n').split('\n\n')
+  const events = text
+    .replace(/^\ufeff/, '')
+    .replaceAll(/\r\n?/g, '\n')
+    .split('\n\n')
   for (const event of events.slice(0, -1)) {
     const lines = event.split('\n')
     const data = lines.flatMap(line => (line.startsWith('data:') ? line.slice(5).trimStart() : []))
