@@ -86,6 +86,9 @@ const wrong: readonly Wrong[] = [
   ],
   ['speech: events for sound', calls.speech, stream, events],
   ['embeddings: events', calls.embeddings, stream, events],
+  ['embeddings: a page', calls.embeddings, 'text/html', '<!doctype html><p>hi'],
+  ['embeddings: a word', calls.embeddings, json, '"hi"'],
+  ['embeddings: nothing', calls.embeddings, json, ''],
   ['embeddings: events that call themselves JSON', calls.embeddings, json, events],
 ]
 
@@ -107,6 +110,13 @@ t.test('an answer of another kind than requested is a 502 that forbids retries, 
       t.match(await logs(1), [{ outcome: 'refused', status: 502, error: 'upstream_answer_kind', billing }], name)
     }
   t.same((await gateway.storage.books.verify()).problems, [])
+})
+
+t.test('a page is no moderation', async t => {
+  const { post, upstreams } = await start(t)
+  upstreams['text']?.answer(answer('text/html', '<!doctype html><p>hi'))
+  const refused = await post('/v1/moderations', { model: 'sim-moderation', input: 'hi' })
+  t.match([refused.status, await refused.json()], [502, { error: { code: 'upstream_answer_kind' } }])
 })
 
 t.test("the error is in the client's API format", async t => {
