@@ -45,7 +45,7 @@ const answers: readonly (readonly [end: RegExp, answer: object])[] = [
   [/:embedContent$/, { embedding: { values: [0] } }],
   [/:batchEmbedContents$/, { embeddings: [{ values: [0] }, { values: [1] }] }],
   [/images\/generations$/, { created: 1, data: [{ b64_json: picture }] }],
-  [/text-to-speech\/[^/]+$/, {}],
+  [/text-to-speech\/[^/]+$|audio\/speech$/, {}],
   [/speech-to-text$/, { text: 'Hi', language_code: 'eng', words: [], audio_duration_secs: 2 }],
   [/transcriptions$/, { text: 'Hi', duration: 2 }],
   [/moderations$/, { id: 'mod', results: [{ flagged: false }] }],
