@@ -101,8 +101,6 @@ type Tools = {
   readonly carried: LRUCache<string, number>
 }
 
-/** The failure of a stream whose client received an error instead of its end. */
-const untranslated = 'upstream_stream_failed'
 /** The maximum number of keys with a stored remainder; a dropped one loses at most half a micro-unit. */
 const carriedMax = 100_000
 /** Limited by size, because with `max` lru-cache allocates all of its slots at once, which takes a tenth of a start. */
@@ -295,8 +293,8 @@ function settle(
     const { model: answeredModel, finishReasons, isStream } = reading
     context.notes.answer = { model: answeredModel, finishReasons, isStream, counts: usage?.counts ?? {} }
   }
-  const isFault = reading?.fault !== undefined
-  if (isFault) {
+  const failed = reading?.fault !== undefined
+  if (failed) {
     context.notes.failed = 'upstream_failed'
     log.warn(
       { request: context.id, model: target.model.name, fault: reading.fault },
@@ -317,8 +315,8 @@ function settle(
   const blocked = context.notes.blocked !== undefined
   const { sent = body } = counting
   const request = { facet, body, sent, requested, at }
-  const failed = isFault || context.notes.failed === untranslated
-  const isEmpty = reading?.bytes === 0 || context.notes.unrecognised?.isEmpty === true
+  // The parts of a session have no bytes of their own.
+  const isEmpty = (!context.part && reading?.bytes === 0) || context.notes.unrecognised?.isEmpty === true
   const ended = { ...request, outcome, usage, implausible, failed, isEmpty, blocked, unread, carried, ...lengths }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateRequest({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)

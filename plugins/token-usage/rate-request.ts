@@ -32,7 +32,7 @@ export type Ended = {
   readonly uncounted: number
   /** All output tokens, by their length. */
   readonly byLength: number
-  /** Whether the upstream reported an error inside its answer, or its stream could not be translated. */
+  /** Whether the upstream reported an error inside its answer. */
   readonly failed: boolean
   /** Whether the answer has no bytes, or only blanks. */
   readonly isEmpty?: boolean
