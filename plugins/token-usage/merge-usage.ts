@@ -1,13 +1,14 @@
+import { withoutPretence } from './judge-usage.ts'
 import { treeOf, type UnitName, units, type Usage } from '../../src/plugin-api/index.ts'
 
 const outputTree: ReadonlySet<string> = new Set(treeOf('output'))
 
 /**
  * Merges two reports: a later report replaces the earlier one, count by count. Input never decreases during an answer,
- * because a later report may omit cached tokens or tool use.
+ * because a later report may omit cached tokens or tool use. A later report of zero use does not count.
  */
 export function mergeUsage(before: Usage | null, after: Usage | null): Usage | null {
-  if (!before || !after) return after ?? before
+  if (!before || !after || !withoutPretence(after)) return before ?? after
   const counts: { [unit in UnitName]?: number } = { ...before.counts }
   // Kinds of output belong to the report that counts the output.
   if (after.counts.output !== undefined) for (const unit of outputTree) delete counts[unit as UnitName]

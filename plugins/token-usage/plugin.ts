@@ -315,7 +315,9 @@ function settle(
   const blocked = context.notes.blocked !== undefined
   const { sent = body } = counting
   const request = { facet, body, sent, requested, at }
-  const ended = { ...request, outcome, usage, implausible, failed, blocked, unread, carried, ...lengths }
+  // The parts of a session have no bytes of their own.
+  const isEmpty = (!context.part && reading?.bytes === 0) || context.notes.unrecognised?.isEmpty === true
+  const ended = { ...request, outcome, usage, implausible, failed, isEmpty, blocked, unread, carried, ...lengths }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateRequest({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
   const first = rate(answered)
@@ -358,8 +360,11 @@ function leaveDeferred({ ledger, log }: Tools, { chargeId, deferred }: Counting)
 
 /** The shape of an answer that was withheld because of it. If images are charged, their charge needs the review. */
 function unreadShape(context: RequestContext, outcome: Outcome, { hasImages }: Counting): string | undefined {
-  const isRefused = outcome.kind !== 'answered' && outcome.reach !== 'untouched' && !hasImages
-  return isRefused ? context.notes.unrecognised?.shape : undefined
+  const { unrecognised } = context.notes
+  // An empty answer holds nothing that was sold.
+  if (outcome.kind === 'answered' || outcome.reach === 'untouched' || hasImages || unrecognised?.isEmpty)
+    return undefined
+  return unrecognised?.shape
 }
 
 /** The plausible part of the answer's report. */

@@ -34,6 +34,8 @@ export type Ended = {
   readonly byLength: number
   /** Whether the upstream reported an error inside its answer. */
   readonly failed: boolean
+  /** Whether the answer has no bytes, or only blanks. */
+  readonly isEmpty?: boolean
   /** Whether a guard withheld the answer, which the upstream has sold. */
   readonly blocked?: boolean
   /** The shape of an answer that was not delivered, so that only its request shows its possible cost. */
@@ -72,7 +74,8 @@ export function rateRequest(ended: Ended): RatedRequest {
   if (reach === 'refused') return nothing(ended, 'upstream_refused')
   if (reach === 'unknown') return nothing(ended, 'outcome_unknown')
   if (outcome.kind === 'refused' && !ended.blocked) return nothing(ended, 'not_delivered')
-  if (!ended.usage && bodiless.has(outcome.status ?? 0)) return nothing(ended, 'no_content')
+  const isBodiless = bodiless.has(outcome.status ?? 0) || (ended.isEmpty && reach === 'complete')
+  if (!ended.usage && isBodiless) return nothing(ended, 'no_content')
   if (ended.failed) return charged(ended, reportedUses(ended.usage), 'upstream_failed')
   if (reach === 'complete') return rateWhole(ended)
   const isLeft = outcome.kind === 'cut' && outcome.by === 'caller'

@@ -24,6 +24,8 @@ export class MemberReader implements JsonVisitor {
   readonly #wanted: Wanted
   readonly #found: (name: string, value: Json) => void
   readonly #walk = new JsonWalk(this)
+  /** The wanted member that is being read; it stays set if its value is too long. */
+  #open: string | undefined
   #list: Json[] | undefined
   #element: { [name: string]: Json } = {}
 
@@ -49,11 +51,16 @@ export class MemberReader implements JsonVisitor {
   name({ name, depth }: JsonWalk): 'skip' | number | undefined {
     const { members, lists, ofElements } = this.#wanted
     if (depth !== this.#top) return ofElements?.has(name) ? valueBytesMax : 'skip'
-    if (members.has(name)) return valueBytesMax
+    this.#endMember()
+    if (members.has(name)) {
+      this.#open = name
+      return valueBytesMax
+    }
     return lists?.has(name) ? undefined : 'skip'
   }
 
   kept({ name, depth }: JsonWalk, bytes: Buffer): void {
+    if (depth === this.#top) this.#open = undefined
     try {
       const value = JSON.parse(bytes.toString()) as Json
       if (depth === this.#top) this.#found(name, value)
@@ -79,12 +86,19 @@ export class MemberReader implements JsonVisitor {
   }
 
   closed({ names }: JsonWalk, depth: number): void {
+    if (depth === this.#top) this.#endMember()
     const list = this.#list
     if (!list) return
     if (depth === this.#top + 2) list.push(this.#element)
     if (depth !== this.#top + 1) return
     this.#list = undefined
     this.#found(names[this.#top] as string, list)
+  }
+
+  /** An error that is too long to read is one. */
+  #endMember(): void {
+    if (this.#open === 'error') this.#found('error', 'too long')
+    this.#open = undefined
   }
 
   string(): 'skip' {

@@ -296,14 +296,21 @@ function modelOf(event: { readonly [name: string]: Json }): string | undefined {
   return undefined
 }
 
-/** The code or type of an error inside an answer, in any API format (wire facts 2.5); undefined if there is none. */
+/**
+ * The code or type of an error inside an answer, in any API format (wire facts 2.5); undefined if there is none. An
+ * empty member is no error: some upstreams send it with every answer.
+ */
 function faultOf(json: Json | undefined): string | undefined {
   if (!isObject(json)) return undefined
   const { error, response, type } = json
-  if (isObject(response) && isObject(response['error'])) return nameOf(response['error'])
-  if (isObject(error)) return nameOf(error)
-  if (typeof error === 'string') return 'error'
+  if (isObject(response) && isFilled(response['error'])) return nameOf(response['error'])
+  if (isFilled(error)) return nameOf(error)
+  if (typeof error === 'string' && error !== '') return 'error'
   return type === 'error' ? nameOf(json) : undefined
+}
+
+function isFilled(value: Json | undefined): value is { readonly [name: string]: Json } {
+  return isObject(value) && Object.keys(value).length > 0
 }
 
 function nameOf(error: { readonly [name: string]: Json }): string {

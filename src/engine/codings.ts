@@ -185,6 +185,29 @@ export function unpackSmall(bytes: Buffer, codings: readonly Coding[], bytesMax:
   }
 }
 
+/** The decoded part of a body that may still arrive; undefined if it cannot be decoded, or exceeds `bytesMax`. */
+export function unpackBegin(bytes: Buffer, codings: readonly Coding[], bytesMax: number): Buffer | undefined {
+  try {
+    return codings.reduceRight<Buffer>((packed, coding) => inflateBegin(coding, packed, bytesMax), bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function inflateBegin(coding: Coding, bytes: Buffer, maxOutputLength: number): Buffer {
+  if (coding === 'br') {
+    return brotliDecompressSync(bytes, { maxOutputLength, finishFlush: constants.BROTLI_OPERATION_FLUSH })
+  }
+  if (coding === 'zstd') {
+    return zstdDecompressSync(bytes, { ...zstdOptions, maxOutputLength, finishFlush: constants.ZSTD_e_flush })
+  }
+  const options = { maxOutputLength, finishFlush: constants.Z_SYNC_FLUSH }
+  if (coding === 'gzip') return gunzipSync(bytes, options)
+  // Its first two bytes show whether it has a wrapper.
+  if (bytes.length < deflateHeadBytes) return bytes.subarray(0, 0)
+  return isZlib(bytes) ? inflateSync(bytes, options) : inflateRawSync(bytes, options)
+}
+
 function inflateSmall(coding: Coding, bytes: Buffer, maxOutputLength: number): Buffer {
   const options = { maxOutputLength }
   if (coding === 'gzip') return gunzipSync(bytes, options)

@@ -47,8 +47,8 @@ export function wantedForm(context: RequestContext, target: Target): WantedForm 
  */
 function findForm(begin: Buffer, type: string, wanted: WantedForm, isWhole: boolean): AnswerForm | undefined {
   const isUntyped = wanted === 'whole' && type !== '' && !eventsType.test(type) && !jsonType.test(type)
-  // Sound and pictures are accepted, whatever they begin with.
-  if (isUntyped && !textType.test(type)) return 'other'
+  // Sound and pictures are accepted, whatever they begin with, unless they are an error.
+  if (isUntyped && !textType.test(type)) return begin.length > 0 || isWhole ? 'other' : undefined
   const from = skipBlanks(begin)
   if (from === begin.length) return isWhole ? 'nothing' : undefined
   if (isUntyped) return findInText(begin, from, isWhole)

@@ -27,5 +27,5 @@ export const embeddings: Operation = {
   ],
   smallest: model => ({ json: { model, input: 'yes' } }),
   form: 'vectors',
-  traits: { repeatable: { unless: [] } },
+  traits: { repeatable: { unless: [] }, answersObject: true },
 }

@@ -18,5 +18,5 @@ export const generateEmbed: Operation = {
   smallest: () => ({ json: { content: { parts: [{ text: 'yes' }] } } }),
   listedAs: 'embedContent',
   otel: 'embeddings',
-  traits: { repeatable: { unless: [] } },
+  traits: { repeatable: { unless: [] }, answersObject: true },
 }

@@ -59,5 +59,5 @@ export const moderations: Operation = {
       results: [{ flagged: false, categories: { violence: false }, category_scores: { violence: 0.01 } }],
     },
   },
-  traits: { repeatable: { unless: [] }, free: true },
+  traits: { repeatable: { unless: [] }, answersObject: true, free: true },
 }

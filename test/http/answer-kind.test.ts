@@ -86,11 +86,14 @@ const wrong: readonly Wrong[] = [
   ],
   ['speech: events for sound', calls.speech, stream, events],
   ['embeddings: events', calls.embeddings, stream, events],
+  ['embeddings: a page', calls.embeddings, 'text/html', '<!doctype html><p>hi'],
+  ['embeddings: a word', calls.embeddings, json, '"hi"'],
+  ['embeddings: nothing', calls.embeddings, json, ''],
   ['embeddings: events that call themselves JSON', calls.embeddings, json, events],
 ]
 
 t.test('an answer of another kind than requested is a 502 that forbids retries, and its charge waits', async t => {
-  const { post, upstreams, charges, logs, gateway } = await start(t, { edit: [['rpm: 60', 'rpm: 600']] })
+  const { post, upstreams, logs, gateway } = await start(t, { edit: [['rpm: 60', 'rpm: 600']] })
   const upstream = upstreams['text'] as Upstream
   for (const [what, { path, body }, type, text] of wrong)
     for (const pieceBytes of [1e9, 1]) {
@@ -102,10 +105,18 @@ t.test('an answer of another kind than requested is a 502 that forbids retries, 
       t.match([refused.status, refused.headers.get('x-should-retry')], [502, 'false'], name)
       t.match(JSON.stringify(refusal), /instead of .*so its response was withheld/, name)
       t.equal(upstream.received.length, came + 1, name)
-      t.match(await charges(1), [{ state: 'needs_review', reason: 'answer_unrecognised' }], name)
-      t.match(await logs(1), [{ outcome: 'refused', status: 502, error: 'upstream_answer_kind' }], name)
+      // Nothing was sold with an empty answer.
+      const billing = text.trim() === '' ? null : { state: 'needs_review', reason: 'answer_unrecognised' }
+      t.match(await logs(1), [{ outcome: 'refused', status: 502, error: 'upstream_answer_kind', billing }], name)
     }
   t.same((await gateway.storage.books.verify()).problems, [])
+})
+
+t.test('a page is no moderation', async t => {
+  const { post, upstreams } = await start(t)
+  upstreams['text']?.answer(answer('text/html', '<!doctype html><p>hi'))
+  const refused = await post('/v1/moderations', { model: 'sim-moderation', input: 'hi' })
+  t.match([refused.status, await refused.json()], [502, { error: { code: 'upstream_answer_kind' } }])
 })
 
 t.test("the error is in the client's API format", async t => {

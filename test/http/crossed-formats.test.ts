@@ -114,12 +114,14 @@ t.test("a vendor's 401 on a translated request suspends the key, and the next ke
       res.writeHead(isRefused ? 401 : 200, { 'content-type': 'application/json' })
       res.end(JSON.stringify(isRefused ? refusals[upstream] : vendorAnswer(formatOf(url), answer).whole))
     })
-    for (let i = 0; i < 6; i++) {
+    let sent = 0
+    // Requests begin with a random key: they go on until one began with the first.
+    for (; sent < 6 || (sent < 40 && !used.some(key => key.endsWith('one'))); sent++) {
       const got = await says(client, upstream)
-      t.match([got.status, got.text], [200, /1111-2222/], `${name} ${i}`)
+      t.match([got.status, got.text], [200, /1111-2222/], `${name} ${sent}`)
     }
     t.equal(used.filter(key => key.endsWith('one')).length, 1, `${name}: ${used.join(' ')}`)
-    t.equal((await charges()).length, 6, name)
+    t.equal((await charges()).length, sent, name)
     up.answer((res: ServerResponse) => {
       res.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(refusals[upstream]))
     })
@@ -129,7 +131,7 @@ t.test("a vendor's 401 on a translated request suspends the key, and the next ke
       t.match(JSON.parse(failed.text), errors[client], `${name} ${i}`)
       t.notMatch(failed.text, /secret|Incorrect API key|x-api-key|API key not valid/, `${name} ${i}`)
     }
-    t.equal((await charges()).length, 6, `${name}: nothing is charged`)
+    t.equal((await charges()).length, sent, `${name}: nothing is charged`)
   }
 })
 

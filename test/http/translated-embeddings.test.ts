@@ -171,12 +171,13 @@ t.test('errors and impossible responses of the upstream reach the client in its 
   const { status, error } = await says(400, JSON.stringify(refused))
   t.equal(status, 400)
   t.match(error, { type: 'invalid_request_error', message: /too long/ })
-  for (const odd of [{ embeddings: [{ values: [1] }] }, { embeddings: [{}, {}] }, { other: 1 }, []]) {
+  for (const odd of [{ embeddings: [{ values: [1] }] }, { embeddings: [{}, {}] }, { other: 1 }]) {
     const body = JSON.stringify(odd)
     const untranslatable = await says(200, body)
     t.equal(untranslatable.status, 502, body)
     t.match(untranslatable.error, { code: 'upstream_answer_untranslatable' }, body)
   }
+  t.match(await says(200, '[]'), { status: 502, error: { code: 'upstream_answer_kind' } })
 })
 
 t.test('check lists untranslated settings, and refuses unknown formats', async t => {

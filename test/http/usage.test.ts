@@ -348,6 +348,23 @@ t.test('an error inside a stream of status 200 is logged as a failure and not es
   t.match(await logs(1), [{ outcome: 'upstream_cut', error: 'upstream_failed', status: 200 }])
 })
 
+t.test('an empty answer of status 200 costs nothing and keeps no hold', async t => {
+  const { upstream, newKey, url, logs } = await begin()
+  upstream.answer((res: ServerResponse) => void res.writeHead(200, { 'content-type': 'application/json' }).end())
+  const { key } = await newKey({ budget: 100_000_000 })
+  for (const [path, body] of [
+    ['/v1/chat/completions', { model: 'chat-one', messages }],
+    ['/v1/chat/completions', { model: 'chat-each', messages, stream: true }],
+    ['/v1/embeddings', { model: 'embedding-one', input: 'hi' }],
+    ['/v1/audio/speech', { model: 'speech-one', voice: 'alloy', input: 'Hello' }],
+    ['/v1/rerank', { model: 'rerank-one', query: 'hi', documents: ['a'] }],
+  ] as const) {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    await (await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })).text()
+    t.match(await logs(1), [{ billing: { state: 'voided', amount: '0.00', held: '0.00' } }], caseName({ path }))
+  }
+})
+
 t.test('a refusal, an unreachable upstream and a stream that it cuts are not estimated', async t => {
   const started = await begin()
   const { upstream, post, charges } = started

@@ -304,6 +304,15 @@ t.test('an answer that the upstream cut or failed is charged only as reported', 
   t.end()
 })
 
+t.test('an empty answer costs nothing, even at a price per request', t => {
+  const prices = [{ unit: 'request', price: 2_000, per: 1, at: 'x:1' }]
+  const empty = { rule: { ...rule, prices: [...rule.prices, ...prices] }, isEmpty: true }
+  t.match(rateRequest(ended(empty)), { lines: [], reason: 'no_content' })
+  t.equal(rateRequest(ended({ ...empty, usage: used({ input: 3, output: 1 }) })).lines.length, 3)
+  t.equal(rateRequest(ended({ ...empty, outcome: left })).lines.length, 2, 'the client left before it')
+  t.end()
+})
+
 t.test('a request without an answer costs nothing', t => {
   for (const reach of ['untouched', 'refused', 'unknown'] as const) {
     const usage = used({ input: 9, output: 9 })
@@ -603,6 +612,42 @@ for (const [name, text, fault] of errors) {
   })
 }
 
+t.test('an empty error next to an answer is not an error', t => {
+  const answer = '"choices":[{"delta":{"content":"hi"}}],"usage":{"prompt_tokens":3,"completion_tokens":4}'
+  for (const error of ['{}', '""', 'null', 'false', '[]'])
+    for (const isStream of [true, false]) {
+      const whole = `{"error":${error},${answer}}`
+      const options = { dialect: openai, operation: 'chat', bytesPerToken: 4, removesUsage: false }
+      const reading = isStream ? readingOf(true) : new JsonReading(options)
+      passed(stageOf(reading), Buffer.from(isStream ? `data: ${whole}\n\n` : whole), [])
+      t.equal(reading.fault, undefined, caseName({ error, isStream }))
+      t.match(reading.usage()?.counts, { output: 4 }, caseName({ error, isStream }))
+    }
+  t.end()
+})
+
+t.test('an error of any length is detected, in an object and in a list', t => {
+  const options = { dialect: openai, operation: 'chat', bytesPerToken: 4, removesUsage: false }
+  for (const length of [10, 20_000, 100_000, 2_000_000])
+    for (const form of ['alone', 'first', 'last', 'list'])
+      for (const error of ['x'.repeat(length), { message: 'x'.repeat(length) }]) {
+        const reading = new JsonReading(options)
+        const usage = { prompt_tokens: 3, completion_tokens: 4 }
+        const members =
+          form === 'first' ? { error, choices: [], usage } : form === 'last' ? { choices: [], usage, error } : { error }
+        const text = JSON.stringify(form === 'list' ? [members] : members)
+        passed(
+          stageOf(reading),
+          Buffer.from(text),
+          [5, 5_000].filter(cut => cut < text.length),
+        )
+        const name = caseName({ length, form, type: typeof error })
+        t.equal(reading.usage()?.counts.output, form === 'first' || form === 'last' ? 4 : undefined, name)
+        t.equal(reading.fault, 'error', name)
+      }
+  t.end()
+})
+
 t.test('a null error is not an error', t => {
   const reading = readingOf(false, openai, 'responses')
   reading.write(Buffer.from('data: {"type":"response.created","response":{"error":null,"usage":null}}\n\n'))
@@ -658,6 +703,13 @@ t.test('a base64 file is estimated as one file, not as letters of text', async t
 t.test('input does not shrink when a later report omits cached tokens', async t => {
   const merged = mergeUsage(used({ input: 150_010, cached_input: 50_000 }), used({ input: 10, output: 7 }))
   t.same(merged?.counts, { input: 150_010, cached_input: 50_000, output: 7 })
+})
+
+t.test('a later report of zero use does not replace an earlier one', async t => {
+  const earlier = used({ input: 10, output: 7 })
+  t.same(mergeUsage(earlier, used({ input: 0, output: 0 })), earlier)
+  t.same(mergeUsage(earlier, used({ input: 0 })), earlier)
+  t.match(mergeUsage(used({ input: 0, output: 0 }), earlier)?.counts, { input: 10, output: 7 })
 })
 
 t.test('[6.3] a charge that cannot go to review is settled by its items, or posted with them', async t => {

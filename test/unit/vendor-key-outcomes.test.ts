@@ -209,6 +209,47 @@ t.test('an answer of status 200 is a refusal only if it holds only an error', as
   for (const code of limitCodes) t.match(inside({ error: { code } }), { class: 'not_sold', key: 'cooling' }, code)
 })
 
+t.test('an error after events without data is found, whatever the line ends and pieces', async t => {
+  for (const end of ['\n', '\r', '\r\n'])
+    for (const pieceBytes of [1, 2, 3, 7, 1000]) {
+      const words = new FirstEventReader('events')
+      const lines = [
+        '\ufeff: wait',
+        '',
+        'data:',
+        '',
+        'id: 7',
+        '',
+        ': ü',
+        'data: {"error":',
+        'data: {"code":429}}',
+        '',
+        '',
+      ]
+      const bytes = Buffer.from(lines.join(end))
+      let at = 0
+      while (!words.add(bytes.subarray(at, at + pieceBytes)) && at < bytes.length) at += pieceBytes
+      t.match(words.inside(), { status: 429 }, caseName({ end, pieceBytes }))
+      t.ok(at < bytes.length, caseName({ end, pieceBytes }))
+    }
+})
+
+t.test('an answer that arrives byte by byte takes little time to classify', async t => {
+  for (const [kind, text] of [
+    ['events', ': x\n\n'.repeat(3_000)],
+    ['events', `data: ${'x'.repeat(16_000)}`],
+    ['json', `{"error":"${'x'.repeat(16_000)}`],
+  ] as const) {
+    const words = new FirstEventReader(kind)
+    const bytes = Buffer.from(text)
+    const { user } = process.cpuUsage()
+    for (let at = 0; at < bytes.length; at++) words.add(bytes.subarray(at, at + 1))
+    // Its time was about 8 s when every byte began anew.
+    const tookMs = (process.cpuUsage().user - user) / 1000
+    t.ok(tookMs < 1_500, caseName({ kind, start: text.slice(0, 8), tookMs }))
+  }
+})
+
 t.test('only as much of an answer is read as classifies it', async t => {
   const hear = (kind: 'json' | 'events', ...chunks: readonly string[]) => {
     const words = new FirstEventReader(kind, 65_536)

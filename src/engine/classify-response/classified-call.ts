@@ -102,7 +102,7 @@ export class ClassifiedCall implements Call, Sink {
     // The head of anything but a stream leaves with the first bytes.
     const isShort = this.#isAlone && kind === 'events'
     const listening = this.#listen(
-      new FirstEventReader(kind, errorBytesMax, this.#formOf),
+      new FirstEventReader(kind, errorBytesMax, this.#formOf, head.codings),
       isShort ? hearAloneMs : hearMs,
     )
     return listening ? listening.then(() => this.#decide(head)) : this.#decide(head)
@@ -119,12 +119,12 @@ export class ClassifiedCall implements Call, Sink {
 
   /** Its classification, by what was read. */
   #decide(head: AnswerHead): AnswerHead {
-    const { status, headers, codings } = head
+    const { status, headers } = head
     const isRefused = status >= 400
     if (!isRefused && !this.#words) return head
     const wait = retryAfterMs(headers['retry-after'], this.#clock.now())
     const refusal: Refusal | undefined = isRefused
-      ? { status, isInside: false, body: this.#words?.value(codings), retryAfterMs: wait }
+      ? { status, isInside: false, body: this.#words?.value(), retryAfterMs: wait }
       : this.#words?.inside()
     if (!refusal) return head
     this.classification = classify({ ...refusal, retryAfterMs: wait }, this.upstream.outcomes, text =>
@@ -140,7 +140,12 @@ export class ClassifiedCall implements Call, Sink {
 
   /** The answer holds nothing else: its rest is not waited for. */
   #replace(head: AnswerHead, refusal: Refusal): AnswerHead {
-    const { 'content-length': _length, 'transfer-encoding': _framing, ...headers } = head.headers
+    const {
+      'content-length': _length,
+      'content-encoding': _coding,
+      'transfer-encoding': _framing,
+      ...headers
+    } = head.headers
     this.#chunks = [Buffer.from(JSON.stringify(refusal.body))]
     this.#isReplaced = true
     if (!this.#isWhole) this.#inner.abort(fail('upstream_cut', { reason: 'its first words are an error' }))
@@ -150,6 +155,7 @@ export class ClassifiedCall implements Call, Sink {
       ...head,
       status: statusInside(refusal, this.classification),
       headers: { ...headers, 'content-type': 'application/json' },
+      codings: [],
       endsWithConnection: false,
     }
   }

@@ -132,10 +132,10 @@ export function readRefusal(status: number, body: Buffer, wait: number | undefin
   return { status, isInside: false, body: parseLenient(body), retryAfterMs: wait }
 }
 
-/** Undefined if it is no JSON. */
+/** Undefined if it is no JSON. A byte order mark may come first. */
 export function parseLenient(text: Buffer | string): unknown {
   try {
-    return JSON.parse(String(text)) as unknown
+    return JSON.parse(String(text).trim()) as unknown
   } catch {
     return undefined
   }
@@ -146,8 +146,7 @@ export function refusalInside(body: unknown): Refusal | undefined {
   const whole: unknown = Array.isArray(body) && body.length === 1 ? body[0] : body
   if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) return undefined
   const { error } = whole as { readonly error?: unknown }
-  const isError = typeof error === 'string' ? error !== '' : typeof error === 'object' && error !== null
-  if (!isError || !Object.entries(whole).every(([name, value]) => membersNextToErrors.has(name) || isNothing(value)))
+  if (!error || !Object.entries(whole).every(([name, value]) => membersNextToErrors.has(name) || isNothing(value)))
     return undefined
   const status = codesAt(whole, ['error.code', 'error.status', 'code', 'status']).map(Number)
   return {

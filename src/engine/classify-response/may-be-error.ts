@@ -1,3 +1,4 @@
+import { skipBlanks } from '../../wire/index.ts'
 import { membersNextToErrors } from './outcome-table.ts'
 
 const quote = 0x22
@@ -20,7 +21,7 @@ const nothing = Buffer.from('null')
  * what errors may have next to them. Every answer is checked, so this reads its bytes without parsing.
  */
 export function mayBeError(json: Buffer): boolean {
-  let at = skipSpace(json, 0)
+  let at = skipBlanks(json)
   if (json[at] === listOpens) at = skipSpace(json, at + 1)
   if (at === json.length) return true
   if (json[at] !== objectOpens) return false

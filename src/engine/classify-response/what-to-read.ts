@@ -1,6 +1,7 @@
 import { joined } from '../../wire/index.ts'
+import { unpackBegin } from '../codings.ts'
 import type { AnswerHead, Call } from '../call-request.ts'
-import { FirstEventReader, type FormOf, type Kind, kindOf } from './first-event-error.ts'
+import { FirstEventReader, insideBytesMax, type FormOf, type Kind, kindOf } from './first-event-error.ts'
 import { mayBeError } from './may-be-error.ts'
 
 /** What is known before an answer is read. */
@@ -19,19 +20,23 @@ export type ReadingNeeds = {
  */
 export function kindToRead(head: AnswerHead, { hasKey, call, formOf }: ReadingNeeds): Kind | undefined {
   if (head.status >= 400) return hasKey ? 'refusal' : undefined
-  if (!call || head.codings.length > 0) return undefined
+  if (!call) return undefined
   // The bytes that came with the head are usually enough, and then nothing is waited for.
   const { early = [] } = call
-  const kind = kindOf(head)
-  if (kind === 'events') return beginsWithAnswer(early, formOf) ? undefined : 'events'
+  const { codings } = head
+  const begin = codings.length === 0 ? joined(early) : unpackBegin(joined(early), codings, insideBytesMax)
+  // It is longer than an error, or its decoder reports the fault.
+  if (!begin) return undefined
   // Vendors send errors with a wrong type, or with none.
-  const [first] = early
-  if (first === undefined ? kind === 'json' : mayBeError(first)) return 'json'
-  return formOf(joined(early)) === undefined ? 'form' : undefined
+  const kind = kindOf(head)
+  const form = formOf(begin)
+  if (kind === 'events' || form === 'events') return beginsWithAnswer(early, head, formOf) ? undefined : 'events'
+  if (begin.length === 0 ? kind === 'json' : mayBeError(begin)) return 'json'
+  return form === undefined ? 'form' : undefined
 }
 
-function beginsWithAnswer(events: readonly Buffer[], formOf: FormOf): boolean {
+function beginsWithAnswer(events: readonly Buffer[], { codings }: AnswerHead, formOf: FormOf): boolean {
   if (events.length === 0) return false
-  const words = new FirstEventReader('events', undefined, formOf)
+  const words = new FirstEventReader('events', undefined, formOf, codings)
   return events.some(chunk => words.add(chunk)) && words.inside() === undefined
 }
