@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { browse, browserMissing, slowness } from '../harness/browser.ts'
 import { lookAt, showAs, variants } from '../harness/look-at.ts'
 import { startSignIns } from '../harness/sign-in.ts'
-import { passwordOfTests } from '../harness/visitor.ts'
+import { movableClock, passwordOfTests } from '../harness/visitor.ts'
 
 t.setTimeout(240_000 * slowness)
 
@@ -23,7 +23,8 @@ async function lookAtAll(t: Test, page: Page, name: string): Promise<void> {
 }
 
 t.test('people sign in by an issuer or an invitation, or see why not', { skip: browserMissing }, async t => {
-  const browsing = await browse(t)
+  const clock = movableClock()
+  const browsing = await browse(t, { clock })
   const { url, newPage } = browsing
   const { issuer, admin } = await startSignIns(t, { started: browsing, own })
   issuer.people.set('1', { email: 'ann@example.com', email_verified: true, groups: ['staff'] })
@@ -97,4 +98,26 @@ t.test('people sign in by an issuer or an invitation, or see why not', { skip: b
     browsing.faults.filter(fault => !fault.includes(issuer.url) && !/40[0139]/.test(fault)),
     [],
   )
+
+  await t.test('a user who links an account later enters the password', async t => {
+    issuer.people.set('7', { email: 'boss@example.com', email_verified: true, groups: ['staff'] })
+    issuer.as = '7'
+    const page = await newPage({ as: admin })
+    clock.forward(11 * 60_000)
+    await page.goto(`${url}/console/account`)
+    const link = page.getByRole('button', { name: 'Continue with Company account' })
+    await link.click()
+    const password = page.getByLabel('Your password')
+    await password.fill('a wrong password')
+    await link.click()
+    await page.getByRole('alert').waitFor()
+    // Each wrong password delays the next one.
+    clock.forward(10_000)
+    await password.fill(passwordOfTests)
+    await link.click()
+    await page.waitForURL(`${url}/console/account`)
+    await page.getByText(issuer.url).waitFor()
+    t.pass('linked')
+    await page.context().close()
+  })
 })

@@ -41,7 +41,13 @@ export async function setUp(claim: { token: string; name: string; password: stri
 /** Sends the browser to an issuer. It returns to `/console/sign-in/…`. */
 export async function leaveFor(
   issuer: string,
-  errand: { readonly next?: string; readonly invitation?: string; readonly name?: string; readonly link?: true } = {},
+  errand: {
+    readonly next?: string
+    readonly invitation?: string
+    readonly name?: string
+    readonly link?: true
+    readonly password?: string
+  } = {},
 ): Promise<void> {
   const { location: to } = await call<Departure>('/sign-in', { method: 'POST', body: { issuer, ...errand } })
   location.assign(to)

@@ -1,3 +1,4 @@
+import { useRef, useState } from 'preact/hooks'
 import { ApiError, call } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { leaveFor, useSession } from '../api/session.ts'
@@ -76,7 +77,7 @@ export function Account() {
           <section class="card">
             <h2>{t('account.links')}</h2>
             <p class="quiet">{t('account.links.text')}</p>
-            <Issuers of={ways} onPick={issuer => leaveFor(issuer, { link: true, next: '/console/account' })} />
+            <LinkIssuers of={ways} hasPassword={user.has_password} />
             <Loaded of={links}>{value => <Links rows={value.links} onGone={links.reload} />}</Loaded>
           </section>
         )}
@@ -103,6 +104,29 @@ function ChangePassword({ onDone }: { readonly onDone: () => void }) {
       <TextField name="current" label={t('password.current')} type="password" autocomplete="current-password" />
       <NewPassword label={t('password.new')} />
     </Form>
+  )
+}
+
+/** Links an issuer; asks for the password if the sign-in was some time ago. */
+function LinkIssuers({ of, hasPassword }: { readonly of: WaysIn; readonly hasPassword: boolean }) {
+  const [asksPassword, setAsksPassword] = useState(false)
+  const place = useRef<HTMLDivElement>(null)
+  const link = async (issuer: string): Promise<void> => {
+    const password = place.current?.querySelector<HTMLInputElement>('[name=password]')?.value
+    try {
+      await leaveFor(issuer, { link: true, next: '/console/account', ...(password !== undefined && { password }) })
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'sign_in_again') setAsksPassword(hasPassword)
+      throw error
+    }
+  }
+  return (
+    <div ref={place} class="stack">
+      {asksPassword && (
+        <TextField name="password" label={t('users.erase.password')} type="password" autocomplete="current-password" />
+      )}
+      <Issuers of={of} onPick={link} />
+    </div>
   )
 }
 
