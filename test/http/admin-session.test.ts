@@ -267,7 +267,7 @@ t.test('a body that arrives after the rights have ended changes nothing', async 
       held.push([`${one[1]} with a token`, await hold(started.url, { authorization: `Bearer ${sent}` }, one)])
   }
   for (const name of ['second', 'third'])
-    t.equal((await root.ask('PATCH', `/api/users/${name}`, { role: 'user' })).status, 200)
+    t.equal((await root.ask('PATCH', `/api/users/${name}`, { role: 'user' })).status, 200, name)
   t.equal((await root.ask('DELETE', `/api/admin-tokens/${revoked.admin_token.id}`)).status, 204)
   for (const [what, finish] of held) t.equal(await finish(), 401, what)
   const { users } = (await root.get('/api/users')).body as { users: { name: string; role: string }[] }

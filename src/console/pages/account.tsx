@@ -107,7 +107,7 @@ function ChangePassword({ onDone }: { readonly onDone: () => void }) {
   )
 }
 
-/** Links an issuer; asks for the password if the sign-in was some time ago. */
+/** Links an issuer. The password is needed if the sign-in was some time ago. */
 function LinkIssuers({ of, hasPassword }: { readonly of: WaysIn; readonly hasPassword: boolean }) {
   const [asksPassword, setAsksPassword] = useState(false)
   const place = useRef<HTMLDivElement>(null)
