@@ -31,6 +31,7 @@ import { findObjects, listObjects, pageObjects, sizeOfObjects } from './stored-o
 import type { Reading, Readings } from './readings.ts'
 import { type CommitWatch, watchCommits } from './watch-commits.ts'
 import { listVendorKeys, readKeySpending } from './vendor-keys.ts'
+import type { Change, Given, Gives } from './ops.ts'
 import type { Writing } from './writing.ts'
 
 /** The interval at which expired responses are deleted: they expire after a day, so a minute more does not matter. */
@@ -192,15 +193,24 @@ function startChores(parts: StorageParts, endings: Endings) {
       .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
   }
 
+  /**
+   * Runs a step after everything that waits has been written. A step takes up to some tenths of a second, and while
+   * one followed another, more charges would arrive than are written between two.
+   */
+  async function inTurn<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>> {
+    await writer.flush()
+    return writer.submit(change, given)
+  }
+
   /** Runs in small steps, until nothing is left, because use is read by days and months. */
   async function sumUp(): Promise<void> {
     if (chores.isAdding) return
     chores.isAdding = true
     try {
       for (let count = 1; count > 0 && !chores.isOver && writer.healthy(); )
-        count = (await writer.submit('rollUpCosts', null)) + (await writer.submit('sumUp', { at: clock.now() }))
+        count = (await inTurn('rollUpCosts', null)) + (await inTurn('sumUp', { at: clock.now() }))
       for (let state: RebuildState | null = null; state?.isDone !== true && !chores.isOver && writer.healthy(); )
-        state = await writer.submit('finishRebuild', state)
+        state = await inTurn('finishRebuild', state)
       await keepCharges()
     } catch (error) {
       log.warn({ err: error }, 'charges could not be added up')
@@ -214,7 +224,7 @@ function startChores(parts: StorageParts, endings: Endings) {
     let isDue = false
     for (let places = 1; places > 0; ) {
       if (chores.isOver || !writer.healthy()) return
-      ;({ places, isDue } = await writer.submit('dropChanged', { at: clock.now() }))
+      ;({ places, isDue } = await inTurn('dropChanged', { at: clock.now() }))
     }
     if (!isDue) return
     let before = Number.MAX_SAFE_INTEGER
@@ -222,7 +232,7 @@ function startChores(parts: StorageParts, endings: Endings) {
       const found = await parts.reader.ask('pageCharges', { at: clock.now(), before })
       if (!found || chores.isOver) return
       before = found.lastMs
-      if (found.body !== null) await writer.submit('writeBatchCharges', found)
+      if (found.body !== null) await inTurn('writeBatchCharges', found)
     }
   }
 
