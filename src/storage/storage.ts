@@ -64,6 +64,8 @@ export type StorageParts = {
   readonly onCommit: CommitWatch | undefined
   /** Whether no other process bills on this database. */
   readonly isAlone: boolean
+  /** The pause between two steps of long work, in which other processes can write; none by default. */
+  readonly pauseMs?: number
   readonly logQueue: LogQueue
   readonly chargeQueue: ChargeQueue
   readonly writer: Writing
@@ -79,14 +81,15 @@ export function createStorage(parts: StorageParts): Storage {
   const { writer, underWay } = watchCommits(parts.writer, clock, parts.onCommit)
   const changes = new OwnChanges()
   const endings = new Endings(writer, clock)
-  const stopChores = startChores({ ...parts, writer }, endings)
+  const takeStep = createSteps({ ...parts, writer })
+  const stopChores = startChores({ ...parts, writer }, endings, takeStep)
   let closing: Promise<void> | undefined
   writer.onRecovered(() => endings.payOwed())
   chargeQueue.onRefused(({ facts }) => void endings.review(facts.id, 'not_recordable').catch(() => undefined))
 
   return {
     keys: createKeys({ ...parts, writer }, changes),
-    users: createUsers({ ...parts, writer }, changes),
+    users: createUsers({ ...parts, writer }, changes, takeStep),
     sessions: createSessions({ ...parts, writer }),
     views: {
       list: user => parts.reads.run(listViews(user)),
@@ -142,41 +145,36 @@ export function createStorage(parts: StorageParts): Storage {
       vendorCosts: match => reader.ask('vendorCosts', match),
       prune: (until, limit) => writer.submit('pruneLogs', { until, limit }),
     },
-    books: {
-      all: (after, limit) => reader.ask('charges', { after, limit }),
-      verify: (anchors = []) => reader.ask('audit', { at: clock.now(), zone: parts.zone, anchors }),
-      rebuildCosts: from => writer.submit('rebuildCosts', from ?? null),
-      async repairBudgets(by) {
-        for (;;) {
-          const found = await reader.ask('corrections', { at: clock.now(), zone: parts.zone })
-          const { corrections, repairs } = found
-          if (!found.isSound) return undefined
-          if (corrections.length === 0) return []
-          if (await writer.submit('repairBudgets', { corrections, repairs, by, at: clock.now() })) return corrections
-        }
-      },
-      anchor: () => reader.ask('anchor', { at: clock.now() }),
-      levels: (of, periods = []) =>
-        reader.ask('sums', { at: clock.now(), zone: parts.zone, of: of ?? null, windows: windowsAmong(periods) }),
-      endUsers: (periods = []) =>
-        reader.ask('endUserSums', { at: clock.now(), zone: parts.zone, windows: windowsAmong(periods) }),
-      statement: ({ from, until, endUser, tag }) => reader.ask('statement', { from, until, endUser, tag }),
-      open: () => reader.ask('open', null),
-      refundsOf: id => reader.ask('refunds', { id }),
-      resolve: (id, how, by, reason, amount = 0) =>
-        writer.submit('resolve', { id, how, by, reason, amount, at: clock.now() }),
-      lapse: until => writer.submit('lapse', { until, at: clock.now() }),
-      refund: (id, by, reason, part) => writer.submit('refund', { id, by, reason, ...part, at: clock.now() }),
-      reprice: repricing => writer.submit('reprice', { ...repricing, at: clock.now() }),
-    },
+    books: createBooks({ ...parts, writer }, takeStep),
     waiting: () => ({ changes: underWay(), rows: logQueue.size, charges: chargeQueue.size }),
     flush: () => writer.flush(),
     close: () => (closing ??= stopChores()),
   }
 }
 
+/** Commits one step of long work. */
+type TakeStep = <C extends Change>(change: C, given: Given<C>) => Promise<Gives<C>>
+
+/**
+ * A step begins after everything that waits has been written: it takes up to some tenths of a second, and if it
+ * followed the last one directly, more charges would arrive than are written between the two.
+ */
+function createSteps({ clock, writer, pauseMs = 0 }: StorageParts): TakeStep {
+  let endedAt = Number.NEGATIVE_INFINITY
+  return async (change, given) => {
+    await writer.flush()
+    const leftMs = endedAt + pauseMs - clock.tick()
+    if (leftMs > 0) await clock.sleep(leftMs)
+    try {
+      return await writer.submit(change, given)
+    } finally {
+      endedAt = clock.tick()
+    }
+  }
+}
+
 /** The background work: deletes expired responses, and renews the lease of this gateway on a shared database. */
-function startChores(parts: StorageParts, endings: Endings) {
+function startChores(parts: StorageParts, endings: Endings, takeStep: TakeStep) {
   const { clock, log, role, isAlone, writer } = parts
   const bills = role !== 'tool'
   const sweeper = bills ? clock.every(sweepMs, sweep) : undefined
@@ -193,24 +191,15 @@ function startChores(parts: StorageParts, endings: Endings) {
       .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
   }
 
-  /**
-   * Runs a step after everything that waits has been written. A step takes up to some tenths of a second, and while
-   * one followed another, more charges would arrive than are written between two.
-   */
-  async function inTurn<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>> {
-    await writer.flush()
-    return writer.submit(change, given)
-  }
-
   /** Runs in small steps, until nothing is left, because use is read by days and months. */
   async function sumUp(): Promise<void> {
     if (chores.isAdding) return
     chores.isAdding = true
     try {
       for (let count = 1; count > 0 && !chores.isOver && writer.healthy(); )
-        count = (await inTurn('rollUpCosts', null)) + (await inTurn('sumUp', { at: clock.now() }))
+        count = (await takeStep('rollUpCosts', null)) + (await takeStep('sumUp', { at: clock.now() }))
       for (let state: RebuildState | null = null; state?.isDone !== true && !chores.isOver && writer.healthy(); )
-        state = await inTurn('finishRebuild', state)
+        state = await takeStep('finishRebuild', state)
       await keepCharges()
     } catch (error) {
       log.warn({ err: error }, 'charges could not be added up')
@@ -224,7 +213,7 @@ function startChores(parts: StorageParts, endings: Endings) {
     let isDue = false
     for (let places = 1; places > 0; ) {
       if (chores.isOver || !writer.healthy()) return
-      ;({ places, isDue } = await inTurn('dropChanged', { at: clock.now() }))
+      ;({ places, isDue } = await takeStep('dropChanged', { at: clock.now() }))
     }
     if (!isDue) return
     let before = Number.MAX_SAFE_INTEGER
@@ -232,7 +221,7 @@ function startChores(parts: StorageParts, endings: Endings) {
       const found = await parts.reader.ask('pageCharges', { at: clock.now(), before })
       if (!found || chores.isOver) return
       before = found.lastMs
-      if (found.body !== null) await inTurn('writeBatchCharges', found)
+      if (found.body !== null) await takeStep('writeBatchCharges', found)
     }
   }
 
@@ -283,7 +272,11 @@ function createKeys({ clock, reads, reader, writer }: StorageParts, changes: Own
   }
 }
 
-function createUsers({ clock, reads, reader, writer }: StorageParts, changes: OwnChanges): Storage['users'] {
+function createUsers(
+  { clock, reads, reader, writer }: StorageParts,
+  changes: OwnChanges,
+  takeStep: TakeStep,
+): Storage['users'] {
   return {
     async create(user, by = nobody) {
       await writer.submit('createUser', { user, by, at: clock.now() })
@@ -314,7 +307,7 @@ function createUsers({ clock, reads, reader, writer }: StorageParts, changes: Ow
       // A user who was erased before may have rows left: the process that erased the user may have been killed.
       if (pseudonym === null) return undefined
       let rows = 0
-      for (let some = 1; some > 0; rows += some) some = await writer.submit('eraseLogs', { name, pseudonym })
+      for (let some = 1; some > 0; rows += some) some = await takeStep('eraseLogs', { name, pseudonym })
       const logs = { table: 'log', how: 'renamed', rows } as const
       const tables = (done?.tables ?? []).map(one => {
         const first = ended?.find(({ table }) => table === one.table)
@@ -331,6 +324,36 @@ function createUsers({ clock, reads, reader, writer }: StorageParts, changes: Ow
     },
     claimSetup: claim =>
       changes.counted(null, writer.submit('claimSetup', { ways: byPassword, ...claim, at: clock.now() })),
+  }
+}
+
+function createBooks({ clock, zone, reader, writer }: StorageParts, takeStep: TakeStep): Storage['books'] {
+  return {
+    all: (after, limit) => reader.ask('charges', { after, limit }),
+    verify: (anchors = []) => reader.ask('audit', { at: clock.now(), zone: zone, anchors }),
+    rebuildCosts: from => takeStep('rebuildCosts', from ?? null),
+    async repairBudgets(by) {
+      for (;;) {
+        const found = await reader.ask('corrections', { at: clock.now(), zone: zone })
+        const { corrections, repairs } = found
+        if (!found.isSound) return undefined
+        if (corrections.length === 0) return []
+        if (await writer.submit('repairBudgets', { corrections, repairs, by, at: clock.now() })) return corrections
+      }
+    },
+    anchor: () => reader.ask('anchor', { at: clock.now() }),
+    levels: (of, periods = []) =>
+      reader.ask('sums', { at: clock.now(), zone: zone, of: of ?? null, windows: windowsAmong(periods) }),
+    endUsers: (periods = []) =>
+      reader.ask('endUserSums', { at: clock.now(), zone: zone, windows: windowsAmong(periods) }),
+    statement: ({ from, until, endUser, tag }) => reader.ask('statement', { from, until, endUser, tag }),
+    open: () => reader.ask('open', null),
+    refundsOf: id => reader.ask('refunds', { id }),
+    resolve: (id, how, by, reason, amount = 0) =>
+      writer.submit('resolve', { id, how, by, reason, amount, at: clock.now() }),
+    lapse: until => writer.submit('lapse', { until, at: clock.now() }),
+    refund: (id, by, reason, part) => writer.submit('refund', { id, by, reason, ...part, at: clock.now() }),
+    reprice: repricing => writer.submit('reprice', { ...repricing, at: clock.now() }),
   }
 }
 

@@ -48,7 +48,12 @@ function post(storage: Storage, key: Key, count: number, nameModel: (i: number) 
 const groupMax = 256
 
 const shapes = [
-  { name: 'charges that share no sum', nameModel: (i: number) => `model ${i}`, count: 5_000, stepMax: 2_000 + groupMax },
+  {
+    name: 'charges that share no sum',
+    nameModel: (i: number) => `model ${i}`,
+    count: 5_000,
+    stepMax: 2_000 + groupMax,
+  },
   { name: 'charges of one sum', nameModel: () => 'model', count: 24_000, stepMax: 10_000 + groupMax },
 ]
 for (const { name, nameModel, count, stepMax } of shapes)
@@ -64,7 +69,10 @@ for (const { name, nameModel, count, stepMax } of shapes)
       added += charges
     }
     t.equal(added, count)
-    t.equal(connection.transact(() => connection.run(rollUpCosts())), 0)
+    t.equal(
+      connection.transact(() => connection.run(rollUpCosts())),
+      0,
+    )
     t.same((await storage.books.verify()).sums, [])
   })
 
@@ -85,4 +93,27 @@ t.test('every charge that waits is written before the next step of the cost sums
   runChores()
   while (steps.length < 5) await new Promise(resolve => setImmediate(resolve))
   for (const [step, { posted, written }] of steps.entries()) t.equal(written, posted, caseName({ step }))
+})
+
+t.test('a tool pauses between steps longer than SQLite waits before it looks again for a lock', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-cost-steps-'))
+  const url = `sqlite:${join(folder, 'tollgate.db')}`
+  const pauses: number[] = []
+  const clock = {
+    ...clockAt(Date.now()),
+    tick: () => 0,
+    async sleep(ms: number) {
+      pauses.push(ms)
+    },
+  }
+  const tool = await openDatabase({ url, clock, role: 'tool' })
+  t.teardown(async () => {
+    await tool.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  let steps = 1
+  for (let state = await tool.books.rebuildCosts(); !state.isDone; steps++) state = await tool.books.rebuildCosts(state)
+  t.ok(steps > 2, caseName({ steps }))
+  t.equal(pauses.length, steps - 1)
+  for (const [i, ms] of pauses.entries()) t.ok(ms > 100 && ms < 200, caseName({ i, ms }))
 })

@@ -16,6 +16,12 @@ import { Reader } from './reader.ts'
 import { type StartThread, startThread } from './thread.ts'
 import { Writer } from './writer.ts'
 
+/**
+ * A process that waits for another one's write looks every 100 ms whether it has ended. Steps of a tool that follow one
+ * another directly would block a gateway.
+ */
+const pauseMs = 120
+
 /** Readings of many rows: they run on their own thread, so that no list waits for them. */
 const takesLong = new Set<Reading>([
   'audit',
@@ -94,6 +100,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     zone: options.timeZone ?? 'UTC',
     onCommit: options.onCommit,
     isAlone,
+    ...(role === 'tool' && { pauseMs }),
     logQueue,
     chargeQueue,
     writer,
