@@ -5,7 +5,8 @@ import t, { type Test } from 'tap'
 import type { Key, Storage } from '../../src/domain/index.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { rollUpCosts } from '../../src/storage/costs/roll-up.ts'
-import { clockAt, facts, line, newKey } from '../contract/storage.ts'
+import { facts, line, newKey } from '../contract/storage.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -13,7 +14,7 @@ import { caseName } from '../harness/case-name.ts'
 function createPacedClock() {
   const chores: (() => void)[] = []
   const clock = {
-    ...clockAt(Date.now()),
+    ...systemClock,
     every(_ms: number, chore: () => void) {
       chores.push(chore)
       return { cancel() {} }
@@ -100,7 +101,7 @@ t.test('a tool pauses between steps longer than SQLite waits before it looks aga
   const url = `sqlite:${join(folder, 'tollgate.db')}`
   const pauses: number[] = []
   const clock = {
-    ...clockAt(Date.now()),
+    ...systemClock,
     tick: () => 0,
     async sleep(ms: number) {
       pauses.push(ms)
