@@ -5,6 +5,8 @@ import type { WriterIdentity } from './writer-identity.ts'
 
 /** The time for which the result of a job can be requested. */
 const keptMs = 24 * 3_600_000
+/** Jobs that one commit deletes: the answer of each may have several megabytes. */
+const jobsTogether = 32
 /** The maximum number of jobs in one statement. */
 const together = 1_000
 
@@ -95,8 +97,14 @@ export function* adoptJobs({ owner, epoch }: WriterIdentity): QueryProgram<numbe
   return jobs.length
 }
 
-export function* sweepJobs(at: number): QueryProgram<void> {
-  yield ask('DELETE FROM job WHERE ended_at IS NOT NULL AND ended_at <= ?', at - keptMs)
+/** Deletes some expired jobs, with their answers. @returns whether more may be left */
+export function* sweepJobs(at: number): QueryProgram<boolean> {
+  const swept = yield ask(
+    `DELETE FROM job WHERE id IN
+       (SELECT id FROM job WHERE ended_at IS NOT NULL AND ended_at <= ? LIMIT ${jobsTogether}) RETURNING id`,
+    at - keptMs,
+  )
+  return swept.length === jobsTogether
 }
 
 function toJob(row: Row): Job {

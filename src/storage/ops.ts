@@ -136,8 +136,7 @@ export type Changes = {
   resolve: { given: Decision; gives: boolean }
   refund: { given: Refunding; gives: number }
   reprice: { given: Repricing & { readonly at: number }; gives: boolean }
-  /** Returns whether `eraseLate` has something to do. */
-  sweep: { given: { readonly at: number }; gives: boolean }
+  sweep: { given: { readonly at: number }; gives: Swept }
   lapse: { given: { readonly until: number; readonly at: number }; gives: number }
   beat: { given: { readonly at: number }; gives: Recovery }
   putObjects: { given: readonly StoredObject[]; gives: null }
@@ -350,10 +349,12 @@ export function stepsOf<C extends Change>(change: C, given: Given<C>, identity: 
   return stepsByChange[change](identity, given)
 }
 
-function* sweepAll(identity: Scribe, at: number): QueryProgram<boolean> {
+/** Whether another sweep may find more, and whether `eraseLate` has something to do. */
+type Swept = { readonly isMore: boolean; readonly isLate: boolean }
+
+function* sweepAll(identity: Scribe, at: number): QueryProgram<Swept> {
   yield* takeInRows()
-  yield* sweep(identity, at)
-  return yield* hasLate()
+  return { isMore: yield* sweep(identity, at), isLate: yield* hasLate() }
 }
 
 function* writeBatch(identity: Scribe, { logs, delivered }: Batch): QueryProgram<null> {

@@ -177,18 +177,25 @@ function createSteps({ clock, writer, pauseMs = 0 }: StorageParts): TakeStep {
 function startChores(parts: StorageParts, endings: Endings, takeStep: TakeStep) {
   const { clock, log, role, isAlone, writer } = parts
   const bills = role !== 'tool'
-  const sweeper = bills ? clock.every(sweepMs, sweep) : undefined
+  const sweeper = bills ? clock.every(sweepMs, () => void sweep()) : undefined
   const adder = bills ? clock.every(sumMs, () => void sumUp()) : undefined
-  const chores = { isAdding: false, isOver: false }
+  const chores = { isAdding: false, isSweeping: false, isOver: false }
   // A process that is alone needs no lease, and an idle process writes nothing.
   const heart = bills && !isAlone ? clock.every(beatMs, beat) : undefined
 
-  function sweep(): void {
+  async function sweep(): Promise<void> {
     endings.payLate()
-    writer
-      .submit('sweep', { at: clock.now() })
-      .then(isLate => (isLate ? writer.submit('eraseLate', { at: clock.now() }) : null))
-      .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
+    if (chores.isSweeping) return
+    chores.isSweeping = true
+    try {
+      let swept = await takeStep('sweep', { at: clock.now() })
+      while (swept.isMore && !chores.isOver && writer.healthy()) swept = await takeStep('sweep', { at: clock.now() })
+      if (swept.isLate) await writer.submit('eraseLate', { at: clock.now() })
+    } catch (error) {
+      log.warn({ err: error }, 'the sweep of old charges failed')
+    } finally {
+      chores.isSweeping = false
+    }
   }
 
   /** Runs in small steps, until nothing is left, because use is read by days and months. */

@@ -154,20 +154,25 @@ export function* listObjects({ id, keyId, kind, before, limit }: ObjectFilter): 
   return rows.map(toObject)
 }
 
-/** Deletes the content of expired objects, and old rows of expired and deleted ones, in small batches. */
-export function* sweepObjects(at: number): QueryProgram<void> {
-  yield ask(
+/** Deletes some content of expired objects, and some old rows of expired and deleted ones. @returns whether more may be left */
+export function* sweepObjects(at: number): QueryProgram<boolean> {
+  const emptied = yield ask(
     `UPDATE stored_object SET shown = NULL WHERE (key_id, kind, id) IN
        (SELECT key_id, kind, id FROM stored_object WHERE expires_at IS NOT NULL AND expires_at <= ? AND shown IS NOT NULL
-        LIMIT ${together})`,
+        LIMIT ${together}) RETURNING id`,
     at,
   )
-  for (const column of ['expires_at', 'deleted_at'])
-    yield ask(
+  let most = emptied.length
+  for (const column of ['expires_at', 'deleted_at']) {
+    const swept = yield ask(
       `DELETE FROM stored_object WHERE (key_id, kind, id) IN
-         (SELECT key_id, kind, id FROM stored_object WHERE ${column} IS NOT NULL AND ${column} <= ? LIMIT ${together})`,
+         (SELECT key_id, kind, id FROM stored_object WHERE ${column} IS NOT NULL AND ${column} <= ? LIMIT ${together})
+         RETURNING id`,
       at - keptMs,
     )
+    most = Math.max(most, swept.length)
+  }
+  return most === together
 }
 
 function toObject(row: Row): StoredObject {

@@ -5,14 +5,27 @@ import { ask, type QueryProgram } from '../query.ts'
 import { sweepObjects } from '../stored-objects.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
-/** Deletes expired answers, sessions and setup links, and merges the separate rows of ended processes. */
-export function* sweep(identity: Pick<WriterIdentity, 'zone'>, at: number): QueryProgram<null> {
-  yield ask('DELETE FROM answer WHERE expires_at <= ?', at)
+/** Answers in one commit: each may have several megabytes. */
+const answersTogether = 32
+
+/**
+ * Deletes expired answers, jobs, objects, sessions and setup links, and merges the separate rows of ended processes.
+ * @returns whether more may be left: one commit deletes few rows with content, because other writes wait for it
+ */
+export function* sweep(identity: Pick<WriterIdentity, 'zone'>, at: number): QueryProgram<boolean> {
   yield ask('DELETE FROM session WHERE expires_at <= ?', at)
   yield ask('DELETE FROM setup WHERE expires_at <= ?', at)
-  yield* sweepJobs(at)
-  yield* sweepObjects(at)
   yield* sweepSessions()
   yield* foldParts(identity, at)
-  return null
+  const isMore = [yield* sweepAnswers(at), yield* sweepJobs(at), yield* sweepObjects(at)]
+  return isMore.includes(true)
+}
+
+function* sweepAnswers(at: number): QueryProgram<boolean> {
+  const swept = yield ask(
+    `DELETE FROM answer WHERE charge_id IN (SELECT charge_id FROM answer WHERE expires_at <= ? LIMIT ${answersTogether})
+       RETURNING charge_id`,
+    at,
+  )
+  return swept.length === answersTogether
 }
