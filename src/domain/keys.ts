@@ -59,6 +59,7 @@ export type Rotation = {
   readonly overlapMs: number
 }
 
+/** A selection of keys: some of a million, because a list of all of them would take gigabytes of memory. */
 export type KeyFilter = {
   readonly user?: string
   /** A part of the name, case-insensitive. */
@@ -68,6 +69,24 @@ export type KeyFilter = {
   readonly before?: string
   /** Includes keys of sessions. */
   readonly sessions?: boolean
+  /** Only keys with a budget or a group of their own. */
+  readonly ownRules?: true
+} & ({ readonly limit: number } | { readonly user: string } | { readonly ownRules: true })
+
+/** The number of keys of all users or of one, and their sums. */
+export type KeyTotals = {
+  readonly keys: number
+  readonly active: number
+  readonly spent: Micros
+  readonly held: Micros
+}
+
+/** The members of a group: users, active users, and active keys. The group of a key is its own, or that of its user. */
+export type GroupMembers = {
+  readonly group: string
+  readonly users: number
+  readonly activeUsers: number
+  readonly keys: number
 }
 
 /** The total amount that the keys of a user have spent, and the time of their last use; null if none was used. */
@@ -111,10 +130,12 @@ export type KeyStore = {
   /** By id. False if there is no such key, or it was already revoked. */
   revoke(id: string, by?: string): Awaitable<boolean>
   /** Newest first; all of them unless a limit is given. */
-  list(filter?: KeyFilter): Awaitable<readonly Key[]>
+  list(filter: KeyFilter): Awaitable<readonly Key[]>
   count(): Awaitable<number>
   /** Usage of all keys, by user. */
   uses(): Awaitable<readonly KeyUse[]>
+  totals(user?: string): Awaitable<KeyTotals>
+  members(): Awaitable<readonly GroupMembers[]>
   /**
    * A version number that changes when any process changes a key or user, so that cached copies are invalid. New keys
    * and users do not change it.

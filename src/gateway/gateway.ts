@@ -600,13 +600,12 @@ class RunningGateway implements Gateway {
     const gone = [...groups.keys()].filter(name => !this.plan.groups.has(name))
     if (gone.length === 0) return []
     try {
-      const [users, keys] = await Promise.all([this.storage.users.list(), this.storage.keys.list()])
-      return gone.flatMap(name => {
-        const people = users.filter(one => one.status === 'active' && one.group === name).length
-        const own = keys.filter(one => one.status === 'active' && one.group === name).length
-        if (people + own === 0) return []
-        return `groups.${name} was removed, but ${people} people and ${own} keys are in it; they are refused (group_unknown)`
-      })
+      const members = await this.storage.keys.members()
+      return members.flatMap(({ group, activeUsers, keys }) =>
+        gone.includes(group) && activeUsers + keys > 0
+          ? `groups.${group} was removed, but ${activeUsers} people and ${keys} keys are in it; they are refused (group_unknown)`
+          : [],
+      )
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'the members of removed groups could not be read')
       return []

@@ -12,8 +12,11 @@ import type {
   CostQuery,
   Costs,
   GatewaySeen,
+  GroupMembers,
   Key,
   KeyFilter,
+  KeyTotals,
+  KeyUse,
   LatencyRow,
   LogFilter,
   LogMatch,
@@ -42,6 +45,7 @@ import type {
   UsageSum,
   VendorRow,
   WebhookState,
+  User,
 } from '../domain/index.ts'
 import type { Awaitable } from '../util/index.ts'
 import { readAlerts } from './events/alerts.ts'
@@ -54,6 +58,8 @@ import { type RatedQuery, readRated } from './costs/rated.ts'
 import { readCosts } from './costs/read.ts'
 import { readEndUserSums, readSums } from './accounts/read-sums.ts'
 import { readTopUps } from './accounts/top-up.ts'
+import { countMembers, sumKeys, sumKeyUses } from './keys/find.ts'
+import { listUsers } from './people/users.ts'
 import { listLogs } from './journal/list.ts'
 import { sumLatency } from './journal/latency.ts'
 import { countSteps } from './journal/steps.ts'
@@ -79,6 +85,10 @@ import type { Tables } from './tables.ts'
 /** Lists and audits, by name. All of them are sent to threads. */
 export type Readings = {
   keys: { given: KeyFilter; gives: readonly Key[] }
+  keyUses: { given: null; gives: readonly KeyUse[] }
+  keyTotals: { given: { readonly user: string | null }; gives: KeyTotals }
+  members: { given: null; gives: readonly GroupMembers[] }
+  users: { given: null; gives: readonly User[] }
   trail: { given: TrailFilter; gives: readonly TrailRow[] }
   trailCounts: { given: Omit<TrailFilter, 'limit' | 'before'>; gives: readonly TrailCount[] }
   configs: { given: { readonly limit: number; readonly before?: number }; gives: readonly ConfigTaken[] }
@@ -156,6 +166,10 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
       const { db, listKeys } = await load()
       return listKeys(db, filter)
     },
+    keyUses: () => run(sumKeyUses()),
+    keyTotals: ({ user }) => run(sumKeys(user)),
+    members: () => run(countMembers()),
+    users: () => run(listUsers()),
     async trail(filter) {
       const { db, listTrail } = await load()
       return listTrail(db, filter)

@@ -9,7 +9,7 @@ import { StorageError } from './errors.ts'
 import type { StorageOptions } from './options.ts'
 import type { LogQueue } from './journal/log-queue.ts'
 import { readForeign } from './keys/adopt.ts'
-import { countKeys, findKeyByHash, readKey, readKeyChanges, readKeyRevision, sumKeyUses } from './keys/find.ts'
+import { countKeys, findKeyByHash, readKey, readKeyChanges, readKeyRevision } from './keys/find.ts'
 import { findNamed } from './keys/put.ts'
 import { OwnChanges } from './keys/own-changes.ts'
 import { findCharge } from './ledger/find.ts'
@@ -22,7 +22,7 @@ import { findAdminToken, listAdminTokens } from './people/admin-tokens.ts'
 import { findInvitation, listInvitations } from './people/invitations.ts'
 import { findSession, listSessions } from './people/sessions.ts'
 import { findLinked, listLinks } from './people/sign-in.ts'
-import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
+import { findUser, hasAdmin, readPasswordHash } from './people/users.ts'
 import { listViews } from './people/views.ts'
 import type { QueryProgram } from './query.ts'
 import { listPurges } from './answer-purges.ts'
@@ -268,10 +268,12 @@ function createKeys({ clock, reads, reader, writer }: StorageParts, changes: Own
       changes.counted({ key: id }, writer.submit('changeOwnKey', { id, change, by, at: clock.now() })),
     rotate: (id, rotation, by) =>
       changes.counted({ key: id }, writer.submit('rotateKey', { id, rotation, by, at: clock.now() })),
-    list: (filter = {}) => reader.ask('keys', filter),
+    list: filter => reader.ask('keys', filter),
     revoke: (id, by = nobody) => changes.counted({ key: id }, writer.submit('revokeKey', { id, by, at: clock.now() })),
     count: () => reads.run(countKeys()),
-    uses: () => reads.run(sumKeyUses()),
+    uses: () => reader.ask('keyUses', null),
+    totals: user => reader.ask('keyTotals', { user: user ?? null }),
+    members: () => reader.ask('members', null),
     revision: () => reads.run(readKeyRevision()),
     changesSince: revision => reads.run(readKeyChanges(revision)),
     ownChanges: () => changes.count,
@@ -290,7 +292,7 @@ function createUsers(
     },
     find: name => reads.run(findUser(name)),
     passwordHash: name => reads.run(readPasswordHash(name)),
-    list: () => reads.run(listUsers()),
+    list: () => reader.ask('users', null),
     change: (name, change, by, ways) =>
       changes.counted(
         { user: name },

@@ -316,7 +316,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
   })
 
   await t.test("the spend of each user's keys, and the last use", async t => {
-    const all = await keys.list({ sessions: true })
+    const all = await keys.list({ sessions: true, limit: 1_000 })
     const uses = await keys.uses()
     t.same(uses.map(({ user }) => user).toSorted(), [...new Set(all.map(({ user }) => user))].toSorted())
     for (const { user, spent, lastUsedAt } of uses) {

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import type { Key, SavedView, Session } from '../../src/domain/index.ts'
 import { budgetUsed, viewsMax } from '../../src/domain/index.ts'
+import { caseName } from '../harness/case-name.ts'
 import { clockAt, type Harness, holdOf, line, newKey } from './storage.ts'
 
 const day = 86_400_000
@@ -204,7 +205,42 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     for (const search of ['night_', 'JOB 50%', '_'])
       t.same(await ids({ search }), [found.id], `a part of the name, as it is written: ${search}`)
     t.same(await ids({ search: 'n%job' }), [])
-    t.equal(await keys.count(), (await keys.list()).length)
+    t.equal(await keys.count(), (await keys.list({ limit: 1_000 })).length)
+    await keys.create(newKey({ user: 'pages', group: 'partner', budget: null }))
+    await keys.create(newKey({ user: 'pages', budget: 5 }))
+    await keys.revoke(found.id)
+    const all = await keys.list({ limit: 1_000 })
+    const own = all.filter(({ user }) => user === 'pages')
+    t.same(
+      (await keys.list({ user: 'pages', ownRules: true })).map(({ id }) => id),
+      own.filter(({ budget, group }) => budget !== null || group !== null).map(({ id }) => id),
+    )
+    for (const [user, some] of [
+      [undefined, all],
+      ['pages', own],
+      ['nobody', []],
+    ] as const)
+      t.same(
+        await keys.totals(user),
+        {
+          keys: some.length,
+          active: some.filter(({ status }) => status === 'active').length,
+          spent: some.reduce((sum, { spent }) => sum + spent, 0),
+          held: some.reduce((sum, { held }) => sum + held, 0),
+        },
+        caseName({ user }),
+      )
+    const people = await users.list()
+    const members = await keys.members()
+    t.same(
+      members.toSorted((a, b) => (a.group < b.group ? -1 : 1)),
+      [...new Set([...people.map(({ group }) => group), 'partner'])].toSorted().map(group => ({
+        group,
+        users: people.filter(one => one.group === group).length,
+        activeUsers: people.filter(one => one.group === group && one.status === 'active').length,
+        keys: all.filter(one => one.status === 'active' && (one.group ?? one.userGroup) === group).length,
+      })),
+    )
     t.match(await trailOf(hidden.id), [])
   })
 

@@ -197,7 +197,7 @@ export async function periodsContract(t: Test, make: Harness, fleet: 1 | 2): Pro
               caseName({ step: count, kind, per, at: new Date(clock.now()).toISOString() }),
             )
           const found = (await storage.keys.find(key.id)) as Key
-          const listed = (await storage.keys.list()).find(({ id }) => id === key.id) as Key
+          const listed = (await storage.keys.list({ limit: 1_000 })).find(({ id }) => id === key.id) as Key
           // If the clock went back, a key without earlier days shows nothing until its next charge.
           if (goesBack && !isWindow(ownBudget.per)) return
           for (const one of [found, listed])

@@ -71,7 +71,7 @@ if (job === 'post') {
   more()
 }
 if (job === 'budget') {
-  const key = (await keys.list()).find(one => one.id === argument)
+  const key = (await keys.list({ limit: 1_000 })).find(one => one.id === argument)
   process.once('SIGUSR2', async () => {
     if (!key) return
     const results = await Promise.all(Array.from({ length: 67 }, () => ledger.hold(holdOf(key, 40_000))))

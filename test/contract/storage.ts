@@ -210,7 +210,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.equal(await keys.revoke(key.id), true)
       t.equal(await keys.revoke('key_none'), false)
       t.ok((await keys.revision()) > before)
-      t.match((await keys.list())[0], { id: key.id, status: 'revoked' })
+      t.match((await keys.list({ limit: 1_000 }))[0], { id: key.id, status: 'revoked' })
     })
 
     await t.test('a hold moves money but not the revision: caches keep their keys', async t => {
@@ -229,7 +229,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.equal(await child.line(), 'true')
       t.ok((await keys.revision()) > before)
       t.match(
-        (await keys.list()).find(one => one.id === key.id),
+        (await keys.list({ limit: 1_000 })).find(one => one.id === key.id),
         { status: 'revoked' },
       )
       await child.kill()
@@ -593,7 +593,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
         sums: [],
         budgets: 0,
       })
-      t.match(await again.keys.list(), [{ spent: 100_000, held: 0 }])
+      t.match(await again.keys.list({ limit: 1_000 }), [{ spent: 100_000, held: 0 }])
       await again.close()
       await harness.close()
     })
@@ -611,7 +611,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
         { kind: 'overdrawn', level: 'key', availableMicros: 0, heldMicros: 400_000, renewsAt: null },
       )
       t.match(
-        (await keys.list()).find(one => one.id === poor.id),
+        (await keys.list({ limit: 1_000 })).find(one => one.id === poor.id),
         { held: 400_000, spent: 0 },
       )
       t.same((await books.verify()).problems, [])
@@ -922,7 +922,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
         t.match(await storage.ledger.find(left.ended), { state: 'settled', reason: null })
         t.match(await storage.ledger.find(left.free), { state: 'voided', amount: 0, reason: 'gateway_stopped' })
         t.match(
-          (await storage.keys.list()).find(one => one.id === left.keyId),
+          (await storage.keys.list({ limit: 1_000 })).find(one => one.id === left.keyId),
           { held: 0, spent: 120_000 },
         )
         t.same((await storage.books.verify()).problems, [])

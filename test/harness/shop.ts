@@ -99,7 +99,7 @@ export async function checkBooks(
     if (!money.every(micros => Number.isSafeInteger(micros) && micros >= 0))
       faults.push(`I7: ${charge.id} holds ${money.join(', ')}`)
   }
-  for (const key of await storage.keys.list()) {
+  for (const key of await storage.keys.list({ limit: 1_000 })) {
     if (key.held !== 0) faults.push(`I4: key ${key.id} still holds ${key.held}`)
     const beyond = charges
       .filter(charge => charge.keyId === key.id)

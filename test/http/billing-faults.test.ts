@@ -347,7 +347,7 @@ billed(
           t.equal(answer.headers['x-should-retry'], 'false', `${hook} ${how}: not to be tried again`)
       }
     }
-    t.match(await shop.gateway.storage.keys.list(), [{ held: 0 }])
+    t.match(await shop.gateway.storage.keys.list({ limit: 1_000 }), [{ held: 0 }])
   },
 )
 

@@ -431,7 +431,7 @@ billed(
     t.match(no?.headers, { 'x-should-retry': 'false' })
     t.equal(shop.upstreams['beta']?.received.length, 10, 'nothing else reached the upstream')
     await shop.settled()
-    const kept = (await shop.gateway.storage.keys.list()).find(one => one.id === id)
+    const kept = (await shop.gateway.storage.keys.list({ limit: 1_000 })).find(one => one.id === id)
     t.match(kept, { spent: 400_000, held: 0, budget: 400_000 })
   },
 )
@@ -472,7 +472,7 @@ billed(
       { tier: '2K', price: '0.04', flags: [] },
     ])
     await shop.settled()
-    const keys = await shop.gateway.storage.keys.list()
+    const keys = await shop.gateway.storage.keys.list({ limit: 1_000 })
     t.match(
       keys.find(one => one.id === other.id),
       { spent: 120_000, held: 0 },

@@ -167,7 +167,7 @@ t.test(
     const { images, use } = await ask(shared, {}, rich.key)
     t.match(images, { state: 'settled', amount: 40_000 })
     t.match(use, { state: 'settled', amount: 35_000 })
-    const keys = await shared.gateway.storage.keys.list()
+    const keys = await shared.gateway.storage.keys.list({ limit: 1_000 })
     t.match(
       keys.find(key => key.id === rich.id),
       { spent: 75_000, held: 0 },

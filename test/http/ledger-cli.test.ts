@@ -152,7 +152,7 @@ t.test('[6.2] a person settles a charge at an amount up to its hold', async t =>
   })
   t.match(await shop.charges(1), [{ state: 'settled', amount: '0.03', held: '0.00', flags: ['decided'] }])
   t.match(
-    (await shop.gateway.storage.keys.list()).find(one => one.id === id),
+    (await shop.gateway.storage.keys.list({ limit: 1_000 })).find(one => one.id === id),
     { spent: 30_000, held: 0 },
   )
   t.match(await runCli(shop, 'ledger', 'verify'), { code: 0 })
@@ -193,7 +193,7 @@ billed(
     t.match(await runCli(shop, 'ledger', 'verify'), { code: 0, stderr: /2 charges, 1 lines, 4 entries: 0 problems/ })
 
     t.match(
-      (await shop.gateway.storage.keys.list()).find(one => one.id === id),
+      (await shop.gateway.storage.keys.list({ limit: 1_000 })).find(one => one.id === id),
       { spent: 0, held: 0 },
     )
     t.match(await shop.charges(2), [

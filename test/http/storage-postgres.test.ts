@@ -84,7 +84,7 @@ t.test('three gateways make ten of 200 concurrently requested images on a budget
   t.equal(answers.filter(answer => answer.status === 402).length, 190)
   for (const shop of shops) await shop.settled()
   t.match(
-    (await first.gateway.storage.keys.list()).find(one => one.id === id),
+    (await first.gateway.storage.keys.list({ limit: 1_000 })).find(one => one.id === id),
     { spent: 10 * price, held: 0 },
   )
   t.same(await checkBooks(first.gateway), [])

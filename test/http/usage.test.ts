@@ -387,7 +387,7 @@ t.test('a key with a budget holds an estimate before the upstream is called, and
   const { upstream, newKey, post, charges, gateway } = started
   const { key, id } = await newKey({ budget: 100_000 })
   const authorization = `Bearer ${key}`
-  const readKey = async () => (await gateway.storage.keys.list()).find(one => one.id === id)
+  const readKey = async () => (await gateway.storage.keys.list({ limit: 1_000 })).find(one => one.id === id)
   let heldMeanwhile: number | undefined
   upstream.answer(async (res: ServerResponse) => {
     heldMeanwhile = (await readKey())?.held
@@ -495,7 +495,7 @@ t.test('a key with a budget that leaves a stream pays the estimate, and its hold
   const [charge] = await charges()
   t.match(charge, { state: 'settled', delivery: 'partial', flags: ['estimated'] })
   t.match(
-    (await gateway.storage.keys.list()).find(one => one.id === id),
+    (await gateway.storage.keys.list({ limit: 1_000 })).find(one => one.id === id),
     { held: 0, spent: Number(charge?.amount) * 1_000_000 },
   )
   t.same((await gateway.storage.books.verify()).problems, [])

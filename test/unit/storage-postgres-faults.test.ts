@@ -170,8 +170,8 @@ await t.test(
     await foreign.end()
     await recovered(storage)
     t.same(await ledger.hold(holdOf(key, 100)), { kind: 'held' })
-    await until(async () => (await storage.keys.list()).every(({ held }) => held === 0 || held === 100))
-    await until(async () => (await storage.keys.list()).filter(({ held }) => held === 100).length === 1)
+    await until(async () => (await storage.keys.list({ limit: 1_000 })).every(({ held }) => held === 0 || held === 100))
+    await until(async () => (await storage.keys.list({ limit: 1_000 })).filter(({ held }) => held === 100).length === 1)
     t.same((await storage.books.verify()).problems, [])
   },
 )

@@ -7,6 +7,7 @@ import {
   spellOf,
   budgetStatuses,
   listBudgetStatuses,
+  type User,
 } from '../../domain/index.ts'
 import { formatMoney, parseMoney } from '../../util/index.ts'
 import { balanceAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
@@ -37,8 +38,8 @@ async function readBudgets(
   const { storage, clock } = parts
   const plan = parts.plan()
   const [users, keys] = await Promise.all([
-    storage.users.list(),
-    storage.keys.list(owner === undefined ? {} : { user: owner }),
+    owner === undefined ? storage.users.list() : findUser(storage, owner),
+    storage.keys.list({ ownRules: true, ...(owner !== undefined && { user: owner }) }),
   ])
   const list = await listBudgetStatuses(storage.books, { plan, users, keys, now: clock.now(), owner, called })
   const { above, shown, endUsers } = list
@@ -49,6 +50,11 @@ async function readBudgets(
   ])
   const theirs = above.filter(({ level, name, user }) => (level === 'group' ? groups.has(name) : user === owner))
   return { endUsers, budgets: [...theirs, ...shown] }
+}
+
+async function findUser({ users }: AdminRequest['parts']['storage'], name: string): Promise<readonly User[]> {
+  const user = await users.find(name)
+  return user ? [user] : []
 }
 
 export const budgetRoutes = [

@@ -165,14 +165,9 @@ export const keyRoutes = [
     answer: keyTotalsAnswer,
     async handle(request) {
       const user = ownerOfQuery(request, request.query.user)
-      const keys = await request.parts.storage.keys.list(user === undefined ? {} : { user })
-      return {
-        keys: keys.length,
-        active: keys.filter(({ status }) => status === 'active').length,
-        currency: request.parts.plan().currency,
-        spent: formatMoney(keys.reduce((sum, { spent }) => sum + spent, 0)),
-        held: formatMoney(keys.reduce((sum, { held }) => sum + held, 0)),
-      }
+      const { keys, active, spent, held } = await request.parts.storage.keys.totals(user)
+      const { currency } = request.parts.plan()
+      return { keys, active, currency, spent: formatMoney(spent), held: formatMoney(held) }
     },
   }),
   defineRoute({

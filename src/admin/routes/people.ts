@@ -266,13 +266,12 @@ export const peopleRoutes = [
     summary: 'List the configured groups, with their numbers of users and API keys.',
     answer: groupsAnswer,
     async handle({ parts }) {
-      const [users, keys] = await Promise.all([parts.storage.users.list(), parts.storage.keys.list()])
+      const members = new Map((await parts.storage.keys.members()).map(one => [one.group, one]))
       return {
-        groups: [...parts.plan().groups.values()].map(group => ({
-          ...showGroup(group),
-          users: users.filter(user => user.group === group.name).length,
-          keys: keys.filter(key => key.status === 'active' && (key.group ?? key.userGroup) === group.name).length,
-        })),
+        groups: [...parts.plan().groups.values()].map(group => {
+          const { users = 0, keys = 0 } = members.get(group.name) ?? {}
+          return { ...showGroup(group), users, keys }
+        }),
       }
     },
   }),

@@ -19,7 +19,7 @@ type Options = { readonly config: string; readonly format: string }
  */
 export async function listBudgets(options: Options & { readonly endUser?: string }): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
-    const [users, keys] = await Promise.all([storage.users.list(), storage.keys.list()])
+    const [users, keys] = await Promise.all([storage.users.list(), storage.keys.list({ ownRules: true })])
     const { endUser: called } = options
     const list = await listBudgetStatuses(storage.books, { plan, users, keys, now: Date.now(), called })
     const { above, shown, endUsers } = list

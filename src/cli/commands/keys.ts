@@ -27,12 +27,11 @@ export async function createKey(options: CreateOptions): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
     const settings = readSettings(options, plan, Date.now())
     needBudget(settings.budget, settings.budgetPeriod)
-    const users = await storage.users.list()
-    const owner = users.find(one => one.name === user)
+    const owner = await storage.users.find(user)
     if (!owner)
       throw new Exit(
         exitCodes.usage,
-        `--user ${user}: unknown user; there are ${users.map(one => one.name).join(', ')} (tollgate users create adds one)`,
+        `--user ${user}: unknown user (tollgate users list shows all, tollgate users create adds one)`,
       )
     const { key, secret } = await makeKey(storage, { ...settings, name, user }, actor)
     showSecret(plan, key, secret, options)
@@ -45,25 +44,34 @@ export async function createKey(options: CreateOptions): Promise<void> {
 
 export async function listKeys(options: Options): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
-    const keys = await storage.keys.list()
-    if (options.format === 'json') for (const key of keys) print(JSON.stringify(keyRecord(key, plan.timeZone)))
-    else
-      print(
-        formatTable(
-          ['id', 'name', 'user', 'group', 'key', 'status', `spent (${plan.currency})`, 'budget'],
-          keys.map(key => [
-            key.id,
-            key.name,
-            key.user,
-            key.group ?? key.userGroup,
-            key.hint,
-            key.status,
-            formatMoney(key.spent),
-            formatBudget(key),
-          ]),
-        ),
-      )
+    const rows: string[][] = []
+    for await (const key of eachKey(storage))
+      if (options.format === 'json') print(JSON.stringify(keyRecord(key, plan.timeZone)))
+      else
+        rows.push([
+          key.id,
+          key.name,
+          key.user,
+          key.group ?? key.userGroup,
+          key.hint,
+          key.status,
+          formatMoney(key.spent),
+          formatBudget(key),
+        ])
+    const titles = ['id', 'name', 'user', 'group', 'key', 'status', `spent (${plan.currency})`, 'budget']
+    if (options.format !== 'json') print(formatTable(titles, rows))
   })
+}
+
+const pageKeys = 1_000
+
+/** All keys, newest first, read a page at a time. */
+async function* eachKey({ keys }: Pick<Storage, 'keys'>): AsyncGenerator<Key> {
+  for (let page: readonly Key[] | undefined; !page || page.length === pageKeys; ) {
+    const last = page?.at(-1)
+    page = await keys.list({ limit: pageKeys, ...(last && { before: last.id }) })
+    yield* page
+  }
 }
 
 export async function showKey(id: string, options: Options): Promise<void> {

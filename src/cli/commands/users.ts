@@ -29,8 +29,7 @@ export async function createUser(
     )
   await withStorage(options.config, async (storage, plan) => {
     needGroup(plan, options.group)
-    const users = await storage.users.list()
-    if (users.some(user => user.name === name)) throw new Exit(exitCodes.failure, `the user '${name}' already exists`)
+    if (await storage.users.find(name)) throw new Exit(exitCodes.failure, `the user '${name}' already exists`)
     await storage.users.create({ name, group: options.group, role, passwordHash: null }, actor)
     say(`User ${name} (${role}) in group ${options.group}.`)
   })

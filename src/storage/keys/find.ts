@@ -1,4 +1,4 @@
-import type { Key, KeyChanges, KeyUse } from '../../domain/index.ts'
+import type { GroupMembers, Key, KeyChanges, KeyTotals, KeyUse } from '../../domain/index.ts'
 import { keyMembers } from '../../domain/shapes/key.ts'
 import { columnsOf } from '../../domain/shapes/member.ts'
 import { ask, type QueryProgram } from '../query.ts'
@@ -48,6 +48,41 @@ export function* sumKeyUses(): QueryProgram<readonly KeyUse[]> {
 export function* countKeys(): QueryProgram<number> {
   const [row] = yield ask(`SELECT count(*) AS value FROM key WHERE kind = 'key'`)
   return row ? whole(row, 'value') : 0
+}
+
+/** Sums of the keys of all users, or of one. */
+export function* sumKeys(user: string | null): QueryProgram<KeyTotals> {
+  const [row = {}] = yield ask(
+    `SELECT count(*) AS keys, coalesce(sum(CASE WHEN status = 'active' THEN 1 ELSE 0 END), 0) AS active,
+       coalesce(sum(spent), 0) AS spent, coalesce(sum(held), 0) AS held
+     FROM key WHERE kind = 'key'${user === null ? '' : ' AND user_name = ?'}`,
+    ...(user === null ? [] : [user]),
+  )
+  return {
+    keys: whole(row, 'keys'),
+    active: whole(row, 'active'),
+    spent: whole(row, 'spent'),
+    held: whole(row, 'held'),
+  }
+}
+
+/** The members of each group that has any. */
+export function* countMembers(): QueryProgram<readonly GroupMembers[]> {
+  const rows = yield ask(
+    `SELECT group_name, sum(users) AS users, sum(active_users) AS active_users, sum(keys) AS keys FROM (
+       SELECT group_name, count(*) AS users, sum(CASE WHEN status = 'active' THEN 1 ELSE 0 END) AS active_users, 0 AS keys
+         FROM "user" WHERE erased_at IS NULL GROUP BY group_name
+       UNION ALL
+       SELECT coalesce(k.group_name, u.group_name), 0, 0, count(*) FROM key k JOIN "user" u ON u.name = k.user_name
+         WHERE k.kind = 'key' AND k.status = 'active' GROUP BY coalesce(k.group_name, u.group_name)
+     ) members GROUP BY group_name`,
+  )
+  return rows.map(row => ({
+    group: text(row, 'group_name'),
+    users: whole(row, 'users'),
+    activeUsers: whole(row, 'active_users'),
+    keys: whole(row, 'keys'),
+  }))
 }
 
 export function* readKeyRevision(): QueryProgram<number> {

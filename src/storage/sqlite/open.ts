@@ -26,6 +26,9 @@ const pauseMs = 120
 const takesLong = new Set<Reading>([
   'audit',
   'corrections',
+  'keyTotals',
+  'keyUses',
+  'members',
   'pageCharges',
   'statement',
   'totals',
