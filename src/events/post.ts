@@ -106,7 +106,8 @@ export class Poster {
     }
     signal.addEventListener('abort', leave)
     if (signal.aborted) leave()
-    request.on('close', release)
+    // Without effect after a response or an error; a receiver that switches protocols causes neither.
+    request.on('close', () => end(failed('it closed the connection without a response')))
     request.on('error', error => end(failed(reasonOf(error))))
     request.on('response', response => {
       const { statusCode: status = 0, headers } = response

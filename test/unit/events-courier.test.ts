@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Webhook } from 'standardwebhooks'
@@ -257,6 +257,27 @@ await t.test(
     t.match(await events.webhooks.list(), [{ waiting: 0, givenUp: 0 }])
   },
 )
+
+await t.test('a receiver that switches protocols has not accepted the event', async t => {
+  const { tell, clock, plan, events } = await open(t)
+  const server = createServer().on('connection', (socket: Socket) =>
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+    ),
+  )
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const one = new WebhookDispatcher({ events, clock, log: silentLog, tried: () => undefined })
+  t.teardown(() => {
+    one.close()
+    server.closeAllConnections()
+  })
+  await tell(1)
+  const late = sleep(5_000, 'no result', { ref: false })
+  const { port } = server.address() as AddressInfo
+  t.not(await Promise.race([one.turn({ ...plan, url: `http://127.0.0.1:${port}/` }), late]), 'no result')
+  t.match(await events.webhooks.list(), [{ waiting: 1, givenUp: 0 }])
+})
 
 await t.test('an address of a private network is dialled only if the configuration allows it', async t => {
   for (const host of ['127.0.0.1', '[::1]', 'localhost', '169.254.169.254', '2130706433']) {
