@@ -213,8 +213,10 @@ function* listCharged(filter: LogFilter): QueryProgram<Readings['logs']['gives']
   const rows = yield* withLabelNames(yield* listLogs(yield* withLabelIds(filter)))
   const charges = yield* findCharges(rows.map(row => row.id))
   // If a request has two charges, a warning of the first one names the second.
-  const first = [...charges.values()].filter(({ rule }) => rule.warnings.length > 0)
-  const uses = yield* findCharges(first.map(({ id }) => useChargeId(id)))
+  const named = [...charges.values()].flatMap(({ id, rule }) =>
+    rule.warnings.some(warning => warning.includes(useChargeId(id))) ? [useChargeId(id)] : [],
+  )
+  const uses = yield* findCharges(named)
   return rows.map(row => ({
     row,
     charge: charges.get(row.id) ?? null,
