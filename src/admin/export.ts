@@ -18,7 +18,7 @@ async function* records(request: AdminRequest, match: LogMatch): AsyncIterable<L
       ...(before !== undefined && { before }),
     })
     const { known } = parts.plan().plugins
-    for (const { row, charge } of page) yield logRecord(row, charge, known)
+    for (const found of page) yield logRecord(found, known)
     before = page.at(-1)?.row.id
     if (before === undefined || page.length < pageRows) return
   }
@@ -44,6 +44,7 @@ type PlainName = Exclude<
   | 'tags'
   | 'alias'
   | 'attempts'
+  | 'use_billing'
 >
 type Bill = NonNullable<LogRecord['billing']>
 
@@ -62,6 +63,7 @@ const apart: ReadonlySet<string> = new Set<keyof LogRecord>([
   'alias',
   'cache',
   'saved',
+  'use_billing',
 ])
 const plainNames = logView.names.filter((name): name is PlainName => !apart.has(name))
 
@@ -95,6 +97,8 @@ const columns: readonly (readonly [name: string, read: Read])[] = [
   ['cache', ({ cache }) => cache],
   ['saved', ({ saved }) => saved],
   ['alias', ({ alias }) => alias],
+  ['use_amount', ({ use_billing: use }) => use?.amount],
+  ['use_refunded', ({ use_billing: use }) => use?.refunded],
 ]
 
 /** UTF-8 with a byte order mark, without which spreadsheets decode Chinese text wrongly. */

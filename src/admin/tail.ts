@@ -27,9 +27,9 @@ export class Tails {
     yield 'retry: 3000\n: following\n\n'
     for await (const found of followLog(parts.storage.journal, match, { clock: parts.clock, left })) {
       if (!(await isSessionOpen(request))) return
-      for (const { row, charge } of found) {
-        const record = logRecord(row, charge, parts.plan().plugins.known)
-        yield `event: log\nid: ${row.id}\ndata: ${JSON.stringify(record)}\n\n`
+      for (const one of found) {
+        const record = logRecord(one, parts.plan().plugins.known)
+        yield `event: log\nid: ${one.row.id}\ndata: ${JSON.stringify(record)}\n\n`
       }
       if (++polls % pingEvery === 0) yield ': ping\n\n'
     }

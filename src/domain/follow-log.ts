@@ -1,8 +1,6 @@
-import type { Charge } from './charge.ts'
 import type { Clock } from '../util/clock.ts'
 import { firstIdAt } from '../util/ids.ts'
-import type { Journal, LogMatch } from './journal.ts'
-import type { LogRow } from './shapes/log-row.ts'
+import type { Journal, LoggedRequest, LogMatch } from './journal.ts'
 
 const pollMs = 1_000
 const pageRows = 200
@@ -20,7 +18,7 @@ const lookBackMs = 30_000
 const longMs = 20 * 60_000
 const longEvery = 10
 
-export type FollowedRow = { readonly row: LogRow; readonly charge: Charge | null }
+export type FollowedRow = LoggedRequest
 
 export type FollowOptions = {
   readonly clock: Clock

@@ -69,7 +69,13 @@ export * from './statement.ts'
 export { statementPage } from './statement-page.ts'
 export { labelNote, showSplit, splitNote, splitStatement, splitTable, type StatementSplit } from './statement-labels.ts'
 export { totalsOfAccounts } from './statement-total.ts'
-export { balancesOf, balanceTable, showStatementBalance, type StatementBalance } from './statement-balance.ts'
+export {
+  balancesOf,
+  balanceTable,
+  moneyCell,
+  showStatementBalance,
+  type StatementBalance,
+} from './statement-balance.ts'
 export * from './stored-kinds.ts'
 export * from './stored-objects.ts'
 export * from './show-objects.ts'

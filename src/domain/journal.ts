@@ -134,11 +134,14 @@ export type UsageSum = {
   readonly refunded: Micros
 }
 
+/** A request with its charges. `use`: the charge of its other usage, if its images have a charge of their own. */
+export type LoggedRequest = { readonly row: LogRow; readonly charge: Charge | null; readonly use?: Charge | null }
+
 export type Journal = {
   /** Rows are queued and written in groups; the call does not wait. */
   append(row: LogRow): void
-  /** Newest first, each with its charge if it has one. */
-  list(filter: LogFilter): Awaitable<readonly { readonly row: LogRow; readonly charge: Charge | null }[]>
+  /** Newest first. */
+  list(filter: LogFilter): Awaitable<readonly LoggedRequest[]>
   /** Requests by time steps of `stepMs`, oldest first; empty steps are left out. `since` and `until` are required. */
   histogram(match: LogMatch & { since: number; until: number }, stepMs: number): Awaitable<readonly LogStep[]>
   /**

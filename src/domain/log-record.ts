@@ -1,13 +1,13 @@
 import { formatMoney } from '../util/units.ts'
 import { cacheResults } from './answer-cache.ts'
 import { billingRecord, billView } from './billing-record.ts'
-import type { Charge } from './charge.ts'
+import type { LoggedRequest } from './journal.ts'
 import type { KnownPlugin } from './plugin-facts.ts'
-import { logMembers, type LogRow, type Marks, markMembers } from './shapes/log-row.ts'
+import { logMembers, type Marks, markMembers } from './shapes/log-row.ts'
 import * as schemas from './shapes/schemas.ts'
 import { computed, shownOf, viewOf } from './shapes/view.ts'
 
-type Found = { readonly row: LogRow; readonly charge: Charge | null; readonly known: readonly KnownPlugin[] }
+type Found = LoggedRequest & { readonly known: readonly KnownPlugin[] }
 
 const own = shownOf(logMembers, ({ row }: Pick<Found, 'row'>) => row)
 const usage = {
@@ -87,6 +87,11 @@ const tags = {
 
 /** The schema of a charge, or null. */
 export const billOrNull = { ...billView.schema, type: ['object', 'null'] } as const
+const useBill = {
+  ...billOrNull,
+  description:
+    'Charge for the tokens and other usage of a request whose images have a charge of their own. Its ID is the ID of the request with `.u`. Null otherwise.',
+} as const
 
 /** One record of the request log. Programs read it: its members are not renamed. */
 export const logView = viewOf<Found>()({
@@ -120,14 +125,12 @@ export const logView = viewOf<Found>()({
   cache: computed(cache, ({ row }: Pick<Found, 'row'>) => row.cache ?? null),
   saved: computed(saved, ({ row }: Pick<Found, 'row'>) => (row.saved == null ? null : formatMoney(row.saved))),
   alias: computed(alias, ({ row }: Pick<Found, 'row'>) => row.alias ?? null),
+  use_billing: computed(useBill, ({ use, known }: Found) => (use ? billingRecord(use, known) : null)),
 })
 
 export type LogRecord = ReturnType<typeof logView.show>
 
-/**
- * Combines a row of the log and its charge, if any, into one record. `known`: the plugins that may have made the
- * charge.
- */
-export function logRecord(row: LogRow, charge: Charge | null, known: readonly KnownPlugin[]): LogRecord {
-  return logView.show({ row, charge, known })
+/** Combines a row of the log and its charges into one record. `known`: the plugins that may have made the charges. */
+export function logRecord(found: LoggedRequest, known: readonly KnownPlugin[]): LogRecord {
+  return logView.show({ ...found, known })
 }

@@ -13,7 +13,7 @@ import { fail } from './errors.ts'
 import { UpstreamResponseBody } from './upstream-response-body.ts'
 import { strikeOut } from './redact.ts'
 import { readRefusal, type Refusal } from './classify-response/classify.ts'
-import { retryAfterMs } from './classify-response/retryable-status.ts'
+import { retryAfterMs } from '../util/retry-after.ts'
 
 /** The most of a refusal that is read. */
 const refusalBytesMax = 65_536

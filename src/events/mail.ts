@@ -17,21 +17,24 @@ export class Mailer {
   /** Never rejects. */
   async send({ url, allowPrivate }: WebhookConfig, letter: Letter, signal: AbortSignal): Promise<Sent> {
     const late = Promise.withResolvers<Sent>()
+    const stop = new AbortController()
     const limit = this.#clock.after(answerMs, () => late.resolve(failed(`no response in ${answerMs / 1_000} s`)))
     const leave = (): void => late.resolve({ kind: 'left' })
     signal.addEventListener('abort', leave)
     if (signal.aborted) leave()
     try {
-      return await Promise.race([this.#send(new URL(url), allowPrivate, letter), late.promise])
+      return await Promise.race([this.#send(new URL(url), allowPrivate, letter, stop.signal), late.promise])
     } catch (error) {
       return failed(reasonOf(error))
     } finally {
       limit.cancel()
       signal.removeEventListener('abort', leave)
+      // Closes a connection that is still open: a letter that is sent again does not arrive late as well.
+      stop.abort()
     }
   }
 
-  async #send(url: URL, allowPrivate: boolean, { from, to, event }: Letter): Promise<Sent> {
+  async #send(url: URL, allowPrivate: boolean, { from, to, event }: Letter, signal: AbortSignal): Promise<Sent> {
     const name = plainHost(url)
     if (!allowPrivate && isIP(name) !== 0 && !isPublicAddress(name))
       return failed(`${name} is not a public internet address`)
@@ -60,6 +63,7 @@ export class Mailer {
         to: [...to],
         subject: `Tollgate: ${event.kind}`,
         messageId: `<${event.id}@tollgate>`,
+        signal,
         text: `${text}\n\n${event.kind}, ${new Date(event.at).toISOString()}, ${event.id}\n`,
       })
       return { kind: 'arrived' }

@@ -12,6 +12,7 @@ import {
   openTunnel,
   plainHost,
   ProxyError,
+  retryAfterMs,
 } from '../util/index.ts'
 
 /** The delivery result of an event. `why` quotes neither the response nor the address. */
@@ -92,14 +93,21 @@ export class Poster {
   #follow(request: ClientRequest, signal: AbortSignal, resolve: (sent: Sent) => void): void {
     const late = this.#clock.after(answerMs, () => end(failed(`no response in ${answerMs / 1_000} s`)))
     const leave = (): void => end({ kind: 'left' })
-    const end = (sent: Sent): void => {
+    const release = (): void => {
       late.cancel()
       signal.removeEventListener('abort', leave)
-      if (sent.kind !== 'arrived') request.destroy()
+    }
+    // A response may have a body that never ends: the deadline applies until the connection is free.
+    const end = (sent: Sent): void => {
       resolve(sent)
+      if (sent.kind === 'arrived') return
+      release()
+      request.destroy()
     }
     signal.addEventListener('abort', leave)
     if (signal.aborted) leave()
+    // Without effect after a response or an error; a receiver that switches protocols causes neither.
+    request.on('close', () => end(failed('it closed the connection without a response')))
     request.on('error', error => end(failed(reasonOf(error))))
     request.on('response', response => {
       const { statusCode: status = 0, headers } = response
@@ -110,15 +118,18 @@ export class Poster {
       })
       response.on('error', () => undefined)
       const isTaken = status >= 200 && status < 300
-      end(isTaken ? { kind: 'arrived' } : failed(`status ${status}`, laterMs(status, headers['retry-after'])))
+      end(
+        isTaken
+          ? { kind: 'arrived' }
+          : failed(`status ${status}`, laterMs(status, headers['retry-after'], this.#clock.now())),
+      )
     })
   }
 }
 
 /** Statuses of overloaded receivers. */
-function laterMs(status: number, retryAfter: string | undefined): number {
-  const seconds = Number(retryAfter)
-  return (status === 429 || status === 503) && Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : 0
+function laterMs(status: number, retryAfter: string | undefined, now: number): number {
+  return status === 429 || status === 503 ? (retryAfterMs(retryAfter, now) ?? 0) : 0
 }
 
 /** Only the code: messages contain addresses. */

@@ -23,9 +23,14 @@ function shorten(data: EventData): EventData {
 
 const entities: { readonly [sign: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-/** A Slack message, in which names cannot become links or mentions. */
+/**
+ * A Slack message, in which names cannot become mentions or links with another text. Slack writes these in `<…>`,
+ * Mattermost as `@all` and `[text](address)`: there an invisible space breaks them.
+ */
 export function slackBody(event: FeedEvent): string {
-  const text = plainText(event).replace(/[&<>]/g, sign => entities[sign] ?? sign)
+  const text = plainText(event)
+    .replace(/[&<>]/g, sign => entities[sign] ?? sign)
+    .replace(/(?<![\p{L}\p{N}_])@|\](?=\()/gu, '$&\u200B')
   return JSON.stringify({ text: `*${event.kind}*  ${text}` })
 }
 

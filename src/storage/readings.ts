@@ -20,7 +20,7 @@ import type {
   LatencyRow,
   LogFilter,
   LogMatch,
-  LogRow,
+  LoggedRequest,
   LevelSums,
   NamedSums,
   LogStep,
@@ -69,6 +69,7 @@ import { sumMatching, type TotalsMatch } from './journal/totals.ts'
 import { sumUsage } from './journal/usage.ts'
 import { sumUsageBy } from './journal/usage-by.ts'
 import { sumVendorCosts } from './journal/vendor-costs.ts'
+import { useChargeId } from '../plugin-api/image-tool.ts'
 import { readAnchor } from './ledger/anchor.ts'
 import { audit, findCorrections } from './ledger/audit.ts'
 import { findCharges, pageCharges } from './ledger/find.ts'
@@ -123,7 +124,7 @@ export type Readings = {
   costs: { given: CostQuery; gives: Costs }
   rated: { given: RatedQuery; gives: readonly RatedImages[] }
   vendorCosts: { given: Pick<UsageMatch, 'since' | 'until'>; gives: readonly VendorRow[] }
-  logs: { given: LogFilter; gives: readonly { readonly row: LogRow; readonly charge: Charge | null }[] }
+  logs: { given: LogFilter; gives: readonly LoggedRequest[] }
   charges: { given: { readonly after: string | null; readonly limit: number }; gives: readonly Charge[] }
   audit: {
     given: { readonly at: number; readonly zone: string; readonly anchors: readonly Anchor[] }
@@ -225,7 +226,16 @@ function* sumTotals(match: TotalsMatch): QueryProgram<LogTotals> {
 function* listCharged(filter: LogFilter): QueryProgram<Readings['logs']['gives']> {
   const rows = yield* withLabelNames(yield* listLogs(yield* withLabelIds(filter)))
   const charges = yield* findCharges(rows.map(row => row.id))
-  return rows.map(row => ({ row, charge: charges.get(row.id) ?? null }))
+  // If a request has two charges, a warning of the first one names the second.
+  const named = [...charges.values()].flatMap(({ id, rule }) =>
+    rule.warnings.some(warning => warning.includes(useChargeId(id))) ? [useChargeId(id)] : [],
+  )
+  const uses = yield* findCharges(named)
+  return rows.map(row => ({
+    row,
+    charge: charges.get(row.id) ?? null,
+    use: uses.get(useChargeId(row.id)) ?? null,
+  }))
 }
 
 async function loadLists(openKysely: ReadTools['openKysely']) {

@@ -76,6 +76,27 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.match(await books.verify(), { charges: 2, problems: [], sums: [], budgets: 0 })
   })
 
+  await t.test('[14.1] charges in segments count as charges without a vendor cost, by day and model', async t => {
+    const clock = clockAt(Date.UTC(2026, 9, 1, 23, 59, 58))
+    const { storage, key, ledger, journal } = await start(t, clock)
+    const post = async (model: string, vendorCost?: number) => {
+      clock.set(clock.now() + 500)
+      ledger.post(facts(key, { id: `${firstIdAt('req_', clock.now())}0`, model }), used, 'confirmed', vendorCost)
+      await storage.flush()
+    }
+    for (const cost of [undefined, 90, undefined, undefined, undefined]) {
+      await post('reporting', cost)
+      await post('silent')
+    }
+    const month = { since: Date.UTC(2026, 9), until: Date.UTC(2026, 10) }
+    const same = { model: 'reporting', currency: 'USD' }
+    t.strictSame(await journal.vendorCosts(month), [
+      { ...same, day: '2026-10-01', charges: 1, untold: 1, ours: 100, theirs: 90 },
+      { ...same, day: '2026-10-02', charges: 0, untold: 3, ours: 0, theirs: 0 },
+    ])
+    t.strictSame(await journal.vendorCosts({ since: Date.UTC(2026, 9, 2), until: month.until }), [])
+  })
+
   await t.test('[9.4] all charges are paged in the order of their ids, in rows and segments', async t => {
     const clock = clockAt(Date.UTC(2026, 9, 1))
     const { storage, key, ledger, books } = await start(t, clock)

@@ -181,12 +181,11 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
         }),
       get: (path, headers = {}) =>
         fetch(url + path, { headers: { authorization: `Bearer ${first.secret}`, ...headers } }),
-      logs: async (limit = 50) =>
-        (await list(limit)).map(({ row, charge }) => logRecord(row, charge, gateway.plan.plugins.known)),
+      logs: async (limit = 50) => (await list(limit)).map(found => logRecord(found, gateway.plan.plugins.known)),
       charges: async (limit = 50) =>
-        (await list(limit)).flatMap(({ row, charge }) => {
-          const { billing } = logRecord(row, charge, gateway.plan.plugins.known)
-          return billing ? [{ ...billing, id: row.id }] : []
+        (await list(limit)).flatMap(found => {
+          const { billing } = logRecord(found, gateway.plan.plugins.known)
+          return billing ? [{ ...billing, id: found.row.id }] : []
         }),
       settled,
       async reopen() {

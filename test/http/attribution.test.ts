@@ -141,6 +141,26 @@ t.test('requests are attributed by body, header and key, and costs, log and expo
   )
 })
 
+t.test('a table of costs names the rest, so that it is not taken for charges without a label', async t => {
+  const started = await opened(t, attributed())
+  await chat(started, {})
+  for (let i = 0; i < 22; i++) await chat(started, { user: `user ${i}` })
+  const admin = await enterAsAdmin(started)
+  const { text } = await admin.get('/api/costs?by=end_user&format=csv')
+  const rows = text
+    .trimEnd()
+    .split('\r\n')
+    .slice(1)
+    .map(line => line.split(','))
+  const charges = (name: string) => rows.filter(row => row[1] === name).map(row => row[3])
+  t.equal(rows.length, 22, 'twenty names, without a name, and the rest')
+  t.strictSame([charges(''), charges('(rest)')], [['1'], ['2']])
+  t.equal(
+    rows.reduce((sum, row) => sum + Number(row[3]), 0),
+    23,
+  )
+})
+
 t.test('names are stored as hashes if configured, and a plain name finds nothing', async t => {
   const started = await opened(t, attributed(', hash: [end_user], hash_secret: "a secret of sixteen"'))
   await chat(started, { user: 'ada@example.com' }, { 'x-tags': 'web' })

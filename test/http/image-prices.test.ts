@@ -265,6 +265,10 @@ sold('usage --against-vendor lays ours beside theirs', telled, async (t, { buy, 
     vendor: '0.06',
     difference: '0.002',
   })
+  await buy({ quality: 'low' }, { cost: '0.09', facts: { tokens: 0 } }, { data })
+  await settled()
+  t.match(await run('csv'), /,-0\.0\d+\n$/, 'a negative amount is a number, which no spreadsheet takes for a formula')
+  t.match(await run('json'), /"difference":"-0\.0\d+"/)
 })
 
 sold('the price list and explain say all of it', telled, async (t, { url, quoteOf }) => {

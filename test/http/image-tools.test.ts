@@ -1,9 +1,11 @@
 import t from 'tap'
+import { type LogRecord, parseMoney } from '../../src/index.ts'
 import { replayCharge } from '../../src/gateway/replay.ts'
 import { png } from '../harness/pictures.ts'
 import { allCharges, checkBooks } from '../harness/shop.ts'
 import { type Started, start } from '../harness/start.ts'
 import type { Reaction } from '../harness/upstream.ts'
+import { runCli } from '../harness/cli.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const yaml = `
@@ -97,8 +99,38 @@ t.test('an image made by a tool of a response is billed by its tier, in addition
     usage: { input_tokens: 10, output_tokens: 20 },
   })
   t.match(log?.billing?.warnings[0], `${id}.u`)
+  t.match(log?.use_billing, { state: 'settled', amount: usePrice, lines: [{ tier: 'input' }, { tier: 'output' }] })
   t.match(await (await shared.get(`/v1/charges/${id}`)).json(), { amount: '0.04' })
   t.match(await (await shared.get(`/v1/charges/${id}.u`)).json(), { amount: usePrice })
+})
+
+t.test('exports have both charges of a request, so that their sum equals the ledger', async t => {
+  for (const output of [[call('a', 800, 600)], [{ type: 'message', content: [] }]]) {
+    shared.upstream.answer(answer(...output))
+    await ask(shared)
+  }
+  shared.upstream.answer(answer({ type: 'message', content: [] }))
+  await (await shared.post('/v1/responses', { model: 'writes-one', input: 'a poem' })).arrayBuffer()
+  await shared.settled()
+  const { storage } = shared.gateway
+  const [images] = await storage.journal.list({ limit: 1, model: 'draws-one' })
+  await storage.books.refund(`${images?.row.id}.u`, 'somebody', 'late', { amount: 5_000 })
+  const { booked } = await storage.books.statement({ from: 0, until: Date.now() + 1 })
+  const run = async (format: string) =>
+    (await runCli({ folder: shared.folder }, 'logs', '--limit', '999', '--format', format)).stdout.trimEnd().split('\n')
+  const [head, ...lines] = (await run('csv')).map(line => line.split(','))
+  const micros = (name: string, line: readonly string[]) => parseMoney(line.at(head?.indexOf(name) ?? 0) || '0') ?? NaN
+  // These columns are behind all cells that may contain a comma, and are counted from the end.
+  const fromEnd = (name: string, line: readonly string[]) =>
+    parseMoney(line.at((head?.indexOf(name) ?? 0) - (head?.length ?? 0)) || '0') ?? Number.NaN
+  const sum = (all: readonly number[]) => all.reduce((total, one) => total + one, 0)
+  t.equal(sum(lines.map(line => micros('amount', line) + fromEnd('use_amount', line))), booked.charged)
+  t.equal(sum(lines.map(line => micros('refunded', line) + fromEnd('use_refunded', line))), 5_000)
+  const records = (await run('json')).map(line => JSON.parse(line) as LogRecord)
+  const bills = records.flatMap(one => [one.billing, one.use_billing].flatMap(bill => bill ?? []))
+  t.equal(sum(bills.map(({ amount }) => parseMoney(amount) ?? Number.NaN)), booked.charged)
+  t.ok(records.some(({ use_billing: use }) => use === null) && records.some(({ use_billing: use }) => use !== null))
+  t.match((await run('table')).join('\n'), `0.00 USD (voided) + ${usePrice} USD`)
 })
 
 t.test('two images are two items, no image is none: the tokens are charged in either case [B20]', async t => {

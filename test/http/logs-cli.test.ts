@@ -112,7 +112,7 @@ t.test('the log has filters, formats and a follow mode', async t => {
     const [head, first] = sheet?.stdout.split('\n') ?? []
     t.match(
       head,
-      /^time,id,status,outcome,error,.*,amount,refunded,currency,text,counts,service_tier,speed,region,end_user,tags,cache,saved,alias$/,
+      /^time,id,status,outcome,error,.*,amount,refunded,currency,text,counts,service_tier,speed,region,end_user,tags,cache,saved,alias,use_amount,use_refunded$/,
     )
     t.match(first, new RegExp(`^\\S+Z,${dear.id},200,answered,,image\\.generate,.*,settled,0\\.08,0\\.00,USD,"`))
     const listed = records?.stdout

@@ -15,7 +15,8 @@ const billMembers =
   delivery vendor_cost facts lines text sum rule`)
 const logMembers =
   words(`id time key_id user group model operation status outcome error duration_ms upstream config_revision
-  forwarded dropped client_request_id billing usage marks error_values upstream_said attempts end_user tags cache saved alias`)
+  forwarded dropped client_request_id billing usage marks error_values upstream_said attempts end_user tags cache saved alias
+  use_billing`)
 const keyMembers =
   words(`id name user group own_group hint status expires old_secret_until models models_barred ips tags cache limits group_limits
   budget budget_period budget_resets_on budget_soft budget_used tightest spent held currency bounds created last_used`)
@@ -27,7 +28,8 @@ const usageMembers = words('day user key_id model requests images input_tokens o
 const csvHead =
   words(`id time key_id user group model operation status outcome error duration_ms upstream config_revision
   client_request_id input_tokens output_tokens state 大小 请求品质 生成数量 图片档位 来源 实际尺寸 currency amount refunded
-  flags text vendor_cost counts service_tier speed region end_user tags cache saved alias`)
+  flags text vendor_cost counts service_tier speed region end_user tags cache saved alias use_amount
+  use_refunded`)
 
 /** The path of an endpoint, the position of a value in its answer, and the value's members in order. */
 const answers: readonly { readonly path: string; readonly at: string; readonly members: readonly string[] }[] = [

@@ -77,7 +77,7 @@ t.test('[14.10] lists, tables, statements and prices have every count', async t 
   const cli = (...args: string[]) => runCli({ folder: started.folder }, ...args)
   const units = counts.split(' ').map(one => one.split('=')) as [string, string][]
 
-  t.match((await cli('logs', '--format', 'csv')).stdout, `,${counts},standard,,,,,,,\n`, 'tollgate logs')
+  t.match((await cli('logs', '--format', 'csv')).stdout, `,${counts},standard,,,,,,,,,\n`, 'tollgate logs')
   t.match(
     (await cli('logs')).stdout,
     'input 11, cached input 2, cache write 3, cache write 1h 1, output 18, web search 2',
@@ -90,7 +90,7 @@ t.test('[14.10] lists, tables, statements and prices have every count', async t 
   ])
     t.match(explained, why, `explain log: ${why}`)
   const table = await admin.get('/api/logs/export?format=csv')
-  t.match(table.text, `,${counts},standard,,,,,,,\r\n`, 'the table of the log')
+  t.match(table.text, `,${counts},standard,,,,,,,,,\r\n`, 'the table of the log')
 
   const month = new Date().toISOString().slice(0, 7)
   const statement = (await admin.get(`/api/statements?month=${month}`)).body as {
@@ -160,10 +160,10 @@ t.test('[14.10] service tier, speed and region of a text are fields of its charg
   t.match((await admin.get(`/api/logs/${id}`)).body, { billing: { facts } })
   t.match(
     (await admin.get('/api/logs/export?format=csv')).text,
-    /,service_tier,speed,region,end_user,tags,cache,saved,alias\r\n[^]*,input=1000 output=20,priority,,,,,,,\r\n/,
+    /,service_tier,speed,region,end_user,tags,cache,saved,alias,use_amount,use_refunded\r\n[^]*,input=1000 output=20,priority,,,,,,,,,\r\n/,
   )
   const cli = (...args: string[]) => runCli({ folder: started.folder }, ...args)
-  t.match((await cli('logs', '--format', 'csv')).stdout, ',priority,,,,,,,\n')
+  t.match((await cli('logs', '--format', 'csv')).stdout, ',priority,,,,,,,,,\n')
   t.match((await cli('explain', 'log', id)).stdout, 'facts      service_tier priority')
 })
 

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Webhook } from 'standardwebhooks'
@@ -138,6 +141,20 @@ await t.test('a receiver that asks for more time gets it, and one that redirects
   )
 })
 
+await t.test('a receiver may set the time of the retry as a date', async t => {
+  const { receiver, tell, turn, clock } = await open(t)
+  receiver.answer = () => 503
+  receiver.headers = { 'retry-after': new Date(clock.now() + 60_000).toUTCString() }
+  await tell(1)
+  await turn()
+  clock.pass(59_000)
+  await turn()
+  t.equal(receiver.received.length, 1)
+  clock.pass(1_000)
+  await turn()
+  t.equal(receiver.received.length, 2)
+})
+
 await t.test('one refused event blocks no other', async t => {
   const { receiver, tell, turn, clock } = await open(t)
   receiver.answer = one => (revisionOf(one) === 'a3' ? 500 : 204)
@@ -213,6 +230,55 @@ await t.test('a delivery without an answer is abandoned after a while, and retri
   t.equal(waiting, 1)
 })
 
+await t.test(
+  'a connection whose response never ends is closed after a while, and the event counts as delivered',
+  async t => {
+    const { tell, clock, plan, events } = await open(t)
+    const closed: Promise<unknown>[] = []
+    const server = createServer((request, response) => {
+      closed.push(once(request.socket, 'close'))
+      request.resume()
+      response.writeHead(200, { 'content-length': '9' }).write('o')
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const one = new WebhookDispatcher({ events, clock, log: silentLog, tried: () => undefined })
+    t.teardown(() => {
+      one.close()
+      server.closeAllConnections()
+    })
+    await tell(3)
+    await one.turn({ ...plan, url: `http://127.0.0.1:${port}/` })
+    t.equal(closed.length, 3)
+    clock.pass(15_000)
+    const late = sleep(5_000, 'still open', { ref: false })
+    t.not(await Promise.race([Promise.all(closed), late]), 'still open')
+    t.match(await events.webhooks.list(), [{ waiting: 0, givenUp: 0 }])
+  },
+)
+
+await t.test('a receiver that switches protocols has not accepted the event', async t => {
+  const { tell, clock, plan, events } = await open(t)
+  const server = createServer().on('connection', (socket: Socket) =>
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+    ),
+  )
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const one = new WebhookDispatcher({ events, clock, log: silentLog, tried: () => undefined })
+  t.teardown(() => {
+    one.close()
+    server.closeAllConnections()
+  })
+  await tell(1)
+  const late = sleep(5_000, 'no result', { ref: false })
+  const { port } = server.address() as AddressInfo
+  t.not(await Promise.race([one.turn({ ...plan, url: `http://127.0.0.1:${port}/` }), late]), 'no result')
+  t.match(await events.webhooks.list(), [{ waiting: 1, givenUp: 0 }])
+})
+
 await t.test('an address of a private network is dialled only if the configuration allows it', async t => {
   for (const host of ['127.0.0.1', '[::1]', 'localhost', '169.254.169.254', '2130706433']) {
     const { receiver, tell, turn, events, plan } = await open(t)
@@ -239,6 +305,22 @@ await t.test('Slack gets one text in which no name becomes a link or a mention',
   t.strictSame(JSON.parse(receiver.received[0]?.body ?? ''), {
     text: '*key.revoked*  key key_1 of &lt;!channel&gt;&amp;: key.revoke by bob',
   })
+  // Mattermost reads mentions and links in Markdown. An end user's name comes from a client.
+  const money = { spent: '1.00', amount: '1.00', currency: 'USD', percent: 100, renews: null }
+  for (const [name, shown] of [
+    ['@all', '@\u200Ball'],
+    ['.@here', '.@\u200Bhere'],
+    ['ada@example.com', 'ada@example.com'],
+    ['[log in](https://x.example)', '[log in]\u200B(https://x.example)'],
+  ] as const) {
+    await events.add({ kind: 'budget.threshold', data: { level: 'end_user', name, user: 'bob', ...money } })
+    await turn()
+    t.strictSame(
+      JSON.parse(receiver.received.at(-1)?.body ?? ''),
+      { text: `*budget.threshold*  budget of end_user ${shown}: 100 % is spent, 1.00 of 1.00 USD` },
+      caseName({ name }),
+    )
+  }
 })
 
 await t.test('a body stays below 20 kB, whatever its values', t => {

@@ -1,8 +1,11 @@
+import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Mailer } from '../../src/events/mail.ts'
 import { eventKinds, type FeedEvent, type WebhookConfig } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
+import { HandTime } from '../harness/hand-time.ts'
 
 /** A mail server that records commands, and rejects those that begin with `refuses`. */
 async function openPost(t: Test, refuses?: string) {
@@ -90,5 +93,31 @@ await t.test(
       kind: 'failed',
       why: /public internet/,
     })
+  },
+)
+
+await t.test(
+  'a server that never ends its answer gets no letter after the deadline, and its connection is closed',
+  async t => {
+    const clock = new HandTime()
+    const greeted = Promise.withResolvers<Socket>()
+    const server = createServer(socket => {
+      socket.on('error', () => undefined)
+      socket.write('220 post\r\n')
+      // The answer to EHLO has no last line.
+      socket.once('data', () => socket.write('250-post\r\n', () => greeted.resolve(socket)))
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const sent = new Mailer(clock).send(plan(`smtp://127.0.0.1:${port}`), letter, signal)
+    const socket = await greeted.promise
+    t.teardown(() => {
+      socket.destroy()
+      server.close()
+    })
+    const closed = once(socket, 'close')
+    clock.pass(15_000)
+    t.match(await sent, { kind: 'failed', why: 'no response in 15 s' })
+    t.not(await Promise.race([closed, sleep(5_000, 'still open', { ref: false })]), 'still open')
   },
 )

@@ -159,9 +159,11 @@ function asCsv(rows: readonly ReturnType<typeof showRow>[], bars: readonly numbe
     'tokens',
     'saved',
   ]
+  // Charges without a label have no name, so the rest needs one.
+  const rest = labelKinds.some(kind => kind === by) ? '(rest)' : ''
   const lines = rows.map(row => {
-    const { bar, what, ...rest } = row
-    return [toMoment(bars[bar] ?? 0), what ?? '', ...Object.values(rest)]
+    const { bar, what, ...sums } = row
+    return [toMoment(bars[bar] ?? 0), what ?? rest, ...Object.values(sums)]
   })
   const headers = {
     'content-type': 'text/csv; charset=utf-8',

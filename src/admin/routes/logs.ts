@@ -1,8 +1,8 @@
 import {
   type Charge,
   type Failure,
+  type LoggedRequest,
   type LogMatch,
-  type LogRow,
   logRecord,
   type PartialRefund,
 } from '../../domain/index.ts'
@@ -33,10 +33,8 @@ const exportsAtOnce = { all: 8, each: 2 }
 
 const filterOnly = { type: 'object', additionalProperties: false, properties: logQuery } as const
 
-type Found = { readonly row: LogRow; readonly charge: Charge | null }
-
 /** A row that the user may see; other users' rows count as missing. @throws Failure not_found */
-async function findRow(request: AdminRequest): Promise<Found> {
+async function findRow(request: AdminRequest): Promise<LoggedRequest> {
   const user = ownerOf(request)
   const id = request.params['id'] ?? ''
   const [found] = await request.parts.storage.journal.list({ id, limit: 1, ...(user !== undefined && { user }) })
@@ -45,11 +43,12 @@ async function findRow(request: AdminRequest): Promise<Found> {
 }
 
 /** A record with the explanation of its charge, which is the same for the client and the command line. */
-async function showDetail(request: AdminRequest, { row, charge }: Found) {
+async function showDetail(request: AdminRequest, found: LoggedRequest) {
+  const { row, charge } = found
   const { parts } = request
   const refunds = charge && charge.refunded > 0 ? await parts.storage.books.refundsOf(charge.id) : []
   const shown = refunds.map(refund => ({ ...refund, amount: formatMoney(refund.amount), at: toMoment(refund.at) }))
-  const record = logRecord(row, charge, parts.plan().plugins.known)
+  const record = logRecord(found, parts.plan().plugins.known)
   const ended = toMoment(row.time + row.durationMs)
   return {
     ...record,
@@ -90,13 +89,13 @@ const list = defineRoute({
     const match = readLogMatch(filter, request)
     const { rows, next } = await pageOf(
       limit,
-      ({ row }: Found) => row.id,
+      ({ row }: LoggedRequest) => row.id,
       limit => request.parts.storage.journal.list({ ...match, limit, ...(before !== undefined && { before }) }),
     )
     const { known } = request.parts.plan().plugins
     const keys = rows.map(({ row }) => row.keyId)
     return {
-      records: rows.map(({ row, charge }) => logRecord(row, charge, known)),
+      records: rows.map(found => logRecord(found, known)),
       next,
       ...(await namesOfKeys(request, keys)),
     }

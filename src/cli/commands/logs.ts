@@ -7,6 +7,7 @@ import {
   justEnded,
   formatIn,
   type LogMatch,
+  type LoggedRequest,
   type LogRecord,
   logRecord,
   parseMoney,
@@ -49,8 +50,6 @@ type LogOptions = {
   readonly zone: string
 }
 
-type Found = Awaited<ReturnType<Storage['journal']['list']>>[number]
-
 const pageRows = 500
 
 /** Lists the log, newest first; with `--follow` oldest first, then new rows until Ctrl-C. */
@@ -59,12 +58,12 @@ export async function listLogs(options: ListOptions): Promise<void> {
   await withStorage(options.config, async (storage, { plugins }) => {
     const passed = options.follow ? await justEnded(storage.journal, query.match, systemClock) : []
     const found = await collect(storage, query, options.limit)
-    const records = found.map(({ row, charge }) => logRecord(row, charge, plugins.known))
+    const records = found.map(one => logRecord(one, plugins.known))
     const write = printer(options.format, query.zone, options.follow)
     if (options.follow) {
       write(records.toReversed())
       await follow(storage, query, [...passed, ...found.map(({ row }) => row.id)], some =>
-        write(some.map(({ row, charge }) => logRecord(row, charge, plugins.known))),
+        write(some.map(one => logRecord(one, plugins.known))),
       )
       return
     }
@@ -106,8 +105,12 @@ function readOptions(options: ListOptions): LogOptions {
 }
 
 /** Reads the newest records, page by page up to `limit`. */
-async function collect(storage: Storage, { match, minCost }: LogOptions, limit: number): Promise<readonly Found[]> {
-  const found: Found[] = []
+async function collect(
+  storage: Storage,
+  { match, minCost }: LogOptions,
+  limit: number,
+): Promise<readonly LoggedRequest[]> {
+  const found: LoggedRequest[] = []
   for (let before: string | undefined; found.length < limit; ) {
     const together = minCost > 0 ? pageRows : Math.min(limit - found.length, pageRows)
     const page = await storage.journal.list({ ...match, limit: together, ...(before !== undefined && { before }) })
@@ -118,8 +121,9 @@ async function collect(storage: Storage, { match, minCost }: LogOptions, limit: 
   return found.slice(0, limit)
 }
 
-function costs({ charge }: Found, minCost: number): boolean {
-  return minCost === 0 || (charge?.state === 'settled' && charge.amount >= minCost)
+function costs({ charge, use }: LoggedRequest, minCost: number): boolean {
+  const settled = [charge, use].flatMap(one => (one?.state === 'settled' ? one.amount : []))
+  return minCost === 0 || (settled.length > 0 && settled.reduce((sum, amount) => sum + amount, 0) >= minCost)
 }
 
 /** Prints new rows until Ctrl-C. It survives a restart of the gateway and a temporary loss of the database. */
@@ -127,7 +131,7 @@ async function follow(
   storage: Storage,
   { match, minCost }: LogOptions,
   known: readonly string[],
-  write: (some: readonly Found[]) => void,
+  write: (some: readonly LoggedRequest[]) => void,
 ): Promise<void> {
   const left = new AbortController()
   const leave = (): void => left.abort()
@@ -189,8 +193,12 @@ function rowOf(record: LogRecord, zone: string): readonly string[] {
     record.user ?? '-',
     record.key_id ?? '-',
     String(record.duration_ms),
-    billing ? `${billing.amount} ${billing.currency}${billing.state === 'settled' ? '' : ` (${billing.state})`}` : '-',
+    [billing, record.use_billing].flatMap(one => (one ? formatCost(one) : [])).join(' + ') || '-',
   ]
+}
+
+function formatCost({ amount, currency, state }: BillingRecord): string {
+  return `${amount} ${currency}${state === 'settled' ? '' : ` (${state})`}`
 }
 
 type Cell = string | number | null | undefined
@@ -222,6 +230,8 @@ const columns: readonly (readonly [name: string, read: (record: LogRecord) => Ce
   ['cache', record => record.cache],
   ['saved', record => record.saved],
   ['alias', record => record.alias],
+  ['use_amount', record => record.use_billing?.amount],
+  ['use_refunded', record => record.use_billing?.refunded],
 ]
 
 export async function showLog(
@@ -231,14 +241,14 @@ export async function showLog(
   await withStorage(options.config, async (storage, { plugins }) => {
     const [found] = await storage.journal.list({ limit: 1, id })
     if (!found) throw new Exit(exitCodes.failure, `there is no request '${id}' in the log`)
-    const record = logRecord(found.row, found.charge, plugins.known)
+    const record = logRecord(found, plugins.known)
     print(options.format === 'json' ? JSON.stringify(record) : formatDetails(record))
   })
 }
 
 function formatLine(record: LogRecord): string {
-  const { billing } = record
-  const bill = billing ? `  ${billing.amount} ${billing.currency} (${billing.state})  ${describeUse(billing)}` : ''
+  const bills = [record.billing, record.use_billing].flatMap(one => one ?? [])
+  const bill = bills.map(one => `  ${one.amount} ${one.currency} (${one.state})  ${describeUse(one)}`).join('')
   return writeOut(
     `${record.time}  ${record.id}  ${record.status ?? '-'} ${record.outcome}  ${record.model ?? record.operation}${record.alias === null ? '' : ` (as ${record.alias})`}  ${record.duration_ms} ms${bill}`,
   )
@@ -259,6 +269,7 @@ function formatDetails(record: LogRecord): string {
   const phases = formatPhases(record)
   if (phases.length > 0) lines.push('', ...phases)
   if (record.billing) lines.push('', ...formatBill(record.billing))
+  if (record.use_billing) lines.push('', ...formatBill(record.use_billing))
   return lines.map(writeOut).join('\n')
 }
 

@@ -4,6 +4,7 @@ import {
   csvLine,
   dateIn,
   formatMoney,
+  moneyCell,
   quarterMs,
   type Storage,
   type UsageRow,
@@ -145,8 +146,10 @@ const costHeadings = ['day', 'model', 'currency', 'charges', 'untold', 'ours', '
 /** Prints our amount and the vendor's for charges with a reported cost; `untold` counts those without. */
 function printCosts(format: string, rows: readonly VendorRow[]): void {
   if (rows.length === 0) say('no vendor reported a cost in that period')
+  // A table for spreadsheets has negative amounts as numbers, because the guard against formulas makes text of them.
+  const show = format === 'csv' ? moneyCell : formatMoney
   const records = rows.map(({ ours, theirs, ...rest }) => {
-    return { ...rest, ours: formatMoney(ours), vendor: formatMoney(theirs), difference: formatMoney(ours - theirs) }
+    return { ...rest, ours: show(ours), vendor: show(theirs), difference: show(ours - theirs) }
   })
   if (format === 'json') for (const record of records) print(JSON.stringify(record))
   else printRows(format, costHeadings, records)

@@ -1,7 +1,7 @@
 import { queryText } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import type { CostsAnswer, LogList, LogRecord } from '../../api/shapes.ts'
-import { Charged } from '../../kit/charged.tsx'
+import { ChargesOf } from '../../kit/charged.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
@@ -67,7 +67,7 @@ export function Requests({
                   {
                     head: t('amount'),
                     numeric: true,
-                    cell: ({ billing }) => (billing ? <Charged of={billing} /> : '–'),
+                    cell: record => <ChargesOf of={record} />,
                   },
                 ]}
               />

@@ -14,11 +14,14 @@ import { label, sourceText } from './labels.ts'
 type Line = BillingRecord['lines'][number]
 type Row = BillingRecord['rule']['rows'][number]
 
-/** The cost of a request, as the line with six labels and its parts, and the reason. */
-export function Bill({ of }: { readonly of: BillingRecord }) {
+/**
+ * The cost of a request, as the line with six labels and its parts, and the reason. `id`: of the second charge of a
+ * request.
+ */
+export function Bill({ of, id }: { readonly of: BillingRecord; readonly id?: string }) {
   const images = of.count !== null
   return (
-    <section class="section" aria-label={t('bill')}>
+    <section class="section" aria-label={id ?? t('bill')}>
       <div class="inline">
         <span class="sum">
           <Money exact amount={of.amount} currency={of.currency} />

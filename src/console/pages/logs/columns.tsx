@@ -1,6 +1,6 @@
 import { kindOfRow } from '../../../domain/row-kind.ts'
 import type { LogRecord } from '../../api/shapes.ts'
-import { Charged } from '../../kit/charged.tsx'
+import { ChargesOf } from '../../kit/charged.tsx'
 import { Chip } from '../../kit/chip.tsx'
 import type { Column } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
@@ -98,7 +98,7 @@ export function columnsOf(
     tags: text(t('costs.tag'), record => record.tags?.join(', ')),
     error: text(t('error'), record => record.error),
     id: text(t('request.id'), record => record.id),
-    amount: { head: t('amount'), numeric: true, cell: ({ billing }) => (billing ? <Charged of={billing} /> : '–') },
+    amount: { head: t('amount'), numeric: true, cell: record => <ChargesOf of={record} /> },
     duration: { head: t('duration'), numeric: true, cell: record => duration(record.duration_ms) },
   }
   const time: Column<LogRecord> = {

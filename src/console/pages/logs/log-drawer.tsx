@@ -4,7 +4,7 @@ import { useLoad } from '../../api/load.ts'
 import { useSession } from '../../api/session.ts'
 import type { LogRecord } from '../../api/shapes.ts'
 import { Button } from '../../kit/button.tsx'
-import { Charged } from '../../kit/charged.tsx'
+import { ChargesOf } from '../../kit/charged.tsx'
 import { Copy } from '../../kit/copy.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Facts } from '../../kit/facts.tsx'
@@ -48,6 +48,7 @@ export function LogDrawer({
             <RequestFacts of={record} />
             <Attempts of={record} />
             {record.billing && <Bill of={record.explanation ?? record.billing} />}
+            {record.use_billing && <Bill of={record.use_billing} id={`${record.id}.u`} />}
             <RefundNotes of={record} />
             {record.billing && (
               <Decide
@@ -81,7 +82,7 @@ function Verdict({ of: record }: { readonly of: LogRecord }) {
   return (
     <p class="inline verdict">
       <Outcome of={record} />
-      <span>{record.billing ? <Charged of={record.billing} /> : t('bill.none')}</span>
+      <span>{record.billing ? <ChargesOf of={record} /> : t('bill.none')}</span>
       <span class="quiet">{duration(record.duration_ms)}</span>
     </p>
   )
