@@ -118,6 +118,8 @@ t.test('any difference that may change the answer is another request', async t =
     ['an empty field', ask('a boat', { stop: null })],
     ['a large number', big],
     ['its neighbour', big.replace('993', '992')],
+    ['16 digits with a point', big.replace('9007199254740993', '12345678.123456781')],
+    ['its neighbour with a point', big.replace('9007199254740993', '12345678.1234567812')],
     ['a member that is there twice', named],
     ['an escaped text of a difference', ask('a\\boat')],
     ['another accepted type', ask('a boat'), { accept: 'text/plain' }],
@@ -145,6 +147,33 @@ t.test('fields that identify the client make no difference, unless the answer re
   t.equal((await says(ask('echo', { user: 'z\u00f6e' }))).cache, 'hit', 'the same gets it')
 })
 
+t.test('an answer that repeats such a field is found, whatever characters the upstream escapes', async t => {
+  const { says, upstreams } = await startCached(t, '{ for: 1h }')
+  const rows: readonly (readonly [string, string, string])[] = [
+    ['plain', 'z\u00f6e', 'z\u00f6e'],
+    ['lower case', 'z\u00f6e', 'z\\u00f6e'],
+    ['upper case', 'z\u00f6e', 'z\\u00F6e'],
+    ['a slash', 'https://a/ada', 'https:\\/\\/a\\/ada'],
+    ['HTML', 'ada <a&b@c>', 'ada \\u003ca\\u0026b@c\\u003e'],
+    ['a letter', 'eve', '\\u0065ve'],
+    ['a quote', 'a"da', 'a\\u0022da'],
+    ['a line', 'a\nda', 'a\\nda'],
+    ['a backslash', 'a\\da', 'a\\\\da'],
+    ['two units', '\u{1f6a2}', '\\ud83d\\udea2'],
+  ]
+  for (const [name, user, written] of rows) {
+    upstreams['text']?.answer(
+      res =>
+        void res
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(`{"choices":[],"usage":${JSON.stringify(usage)},"metadata":{"of":"${written}"}}`),
+    )
+    await says(ask(name, { user }))
+    t.equal((await says(ask(name, { user: 'bob' }))).cache, 'miss', caseName({ name, user: 'another' }))
+    t.equal((await says(ask(name, { user }))).cache, 'hit', caseName({ name, user: 'the same' }))
+  }
+})
+
 t.test('streams are replayed as the same bytes', async t => {
   const { says, upstreams, asked } = await startCached(t, '{ for: 1h }')
   let made = 0
@@ -165,7 +194,7 @@ t.test('streams are replayed as the same bytes', async t => {
   t.equal(asked(), 2)
 })
 
-const failures: readonly (readonly [string, Reaction, object?])[] = [
+const failures: readonly (readonly [string, object | Reaction, object?])[] = [
   [
     'an error',
     res => void res.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}'),
@@ -214,6 +243,30 @@ const failures: readonly (readonly [string, Reaction, object?])[] = [
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify({ choices: [{ message: { content: 'x'.repeat(2 ** 20) } }], usage })),
   ],
+  [
+    'an error instead of a choice',
+    res =>
+      void res
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ choices: [{ error: { code: 502, message: 'no' }, message: { content: '' } }], usage })),
+  ],
+  [
+    'a choice that ends with an error',
+    res =>
+      void res
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ choices: [{ finish_reason: 'error', message: { content: 'a b' } }], usage })),
+  ],
+  [
+    'a streamed choice that ends with an error',
+    res =>
+      void res
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(events(1).replace('"finish_reason":"stop"', '"finish_reason":"error"')),
+    { stream: true },
+  ],
+  ['a failed response', { id: 'resp_1', object: 'response', status: 'failed', error: null, output: [], usage }],
+  ['a cancelled response', { id: 'resp_1', object: 'response', status: 'cancelled', error: null, output: [], usage }],
   ['an empty answer', res => void res.writeHead(200, { 'content-type': 'application/json' }).end()],
 ]
 
