@@ -218,6 +218,34 @@ t.test(
   },
 )
 
+t.test('charges a batch that its first response shows as ended', async t => {
+  const started = await start(t)
+  const result = { status_code: 200, body: { choices: [], usage: { prompt_tokens: 1000, completion_tokens: 1000 } } }
+  const results = JSON.stringify({ custom_id: 'c1', response: result })
+  for (const [status, state, amount] of [
+    ['completed', 'settled', '0.001'],
+    ['failed', 'voided', '0.00'],
+  ] as const) {
+    const batch = { object: 'batch', status, ...(status === 'completed' && { output_file_id: 'file-out' }) }
+    started.upstreams['text']?.answer((res, { url }) => {
+      const isInput = url === '/v1/files/file-in/content'
+      if (url.endsWith('/content')) return void res.writeHead(200).end(isInput ? lineOf({}, 1) : results)
+      const found = url.startsWith('/v1/files')
+        ? { id: 'file-in', object: 'file' }
+        : { id: `batch_${status}`, ...batch }
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(found))
+    })
+    await create(started.openai, await upload(started.openai, [{}]))
+    const charge = await until(async () => {
+      const [newest] = await started.charges(1)
+      return newest && newest.state !== 'reserved' && newest
+    })
+    t.match(charge, { state, amount }, status)
+  }
+  t.equal(await started.gateway.storage.jobs.openOf(started.keyId), 0)
+  t.strictSame(await checkBooks(started.gateway), [])
+})
+
 t.test('prices each request of a batch by its own length, and replays the charge', async t => {
   const started = await open(t, [
     [
