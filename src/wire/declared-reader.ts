@@ -197,8 +197,7 @@ export class DeclaredReader {
   text(bytes: Buffer, from: number, end: number, isEscaped: boolean): void {
     if (this.#skippedFrom > 0 && !this.#isLookedInto) return
     const isMember = this.#objects[this.#depth] === true
-    if (this.#references.wants(this.#depth, isMember, end - from - 2))
-      this.#refer(readText(bytes, from, end, isEscaped), isMember)
+    if (this.#references.wants(this.#depth, isMember)) this.#refer(readText(bytes, from, end, isEscaped), isMember)
     if (this.#skippedFrom > 0) return
     const level = this.#levels[this.#depth] as Level
     const role = this.#value(level)
@@ -232,9 +231,10 @@ export class DeclaredReader {
     const least = this.#objectEndings[((bytes[end - 3] as number) << 8) | (bytes[end - 2] as number)] as number
     const isRead = isEscaped || (least > 0 && length >= least) || this.#references.isInside
     if (isRead) this.#references.named(readText(bytes, from, end, isEscaped), this.#depth)
-    // Most elements have these two members, and most of them are no references: their names need no decoding.
+    // Most elements have these members, and most of them are no references: their names need no decoding.
     else if (this.#depth === elementDepth && isIdName(bytes, from, length)) this.#references.member('id')
     else if (this.#depth === elementDepth && isTypeName(bytes, from, length)) this.#references.member('type')
+    else if (this.#depth === elementDepth && isRoleName(bytes, from, length)) this.#references.member('role')
     else this.#references.passed()
   }
 
@@ -421,6 +421,11 @@ function isIdName(bytes: Buffer, from: number, length: number): boolean {
 function isTypeName(bytes: Buffer, from: number, length: number): boolean {
   if (length !== 4 || bytes[from + 1] !== 0x74 || bytes[from + 2] !== 0x79) return false
   return bytes[from + 3] === 0x70 && bytes[from + 4] === 0x65
+}
+
+function isRoleName(bytes: Buffer, from: number, length: number): boolean {
+  if (length !== 4 || bytes[from + 1] !== 0x72 || bytes[from + 2] !== 0x6f) return false
+  return bytes[from + 3] === 0x6c && bytes[from + 4] === 0x65
 }
 
 /** Whether a member of a tool declares a tool itself, or refers to others. */

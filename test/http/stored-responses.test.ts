@@ -132,6 +132,8 @@ t.test('refuses 40 attempts to reach the response of another key without calling
     { ...ask, previousResponseId: mine.id },
     { model: 'sim-chat', input: [{ type: 'item_reference', id: item }] },
     { model: 'sim-chat', input: [{ id: item, type: 'item_reference' }] },
+    { model: 'sim-chat', input: [{ id: item }] },
+    { model: 'sim-chat', input: [{ type: null, id: item }] },
     { model: 'sim-chat', input: [{ type: 'item_reference', id: item, is: 'x', text: 'y', tool: 'z' }] },
     `{"model":"sim-chat","input":[{"type":"item_reference","id":"x","id":"${item}"}]}`,
     { ...ask, tools: [{ type: 'web_search', container: { id: 'cntr_1' } }] },
