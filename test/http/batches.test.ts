@@ -111,7 +111,7 @@ t.test('refuses a file batch with a request that its key may not send', async t 
         status: 404,
       },
     ],
-    [openai, `${lineOf({}, 1)}\nno json`, { code: 'batch_line_invalid', message: /line 2/ }],
+    [openai, `${lineOf({}, 1)}\nno json`, { code: 'batch_line_invalid', message: /line 2.*[^.]\.$/ }],
     [openai, ' \n', { code: 'batch_empty' }],
     [new OpenAI({ baseURL: `${started.url}/v1`, apiKey: poor, maxRetries: 0 }), [{}], { status: 402 }],
   ]
@@ -207,6 +207,8 @@ t.test(
       const refused = await refusalOf(client.messages.batches.create({ requests: requests as never }))
       t.match(refused, { status: /^40[04]$/ }, caseName({ requests: JSON.stringify(requests) }))
     }
+    const unnamed = { message: /Missing required parameter: 'requests\[0\]\.params\.model'/ }
+    t.match(await refusalOf(anthropic.messages.batches.create({ requests: [] })), unnamed)
     t.strictSame(await started.charges(), [], 'nothing is charged')
     const batch = await anthropic.messages.batches.create({ requests: [ask(1)] })
     await anthropic.messages.batches.cancel(batch.id)
