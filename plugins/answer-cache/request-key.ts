@@ -39,6 +39,8 @@ export async function requestKey({ context, target, policy }: Request): Promise<
     head.path,
     head.query,
     headersOf(context, target),
+    // Clients read no JSON as a stream, whichever fields may differ.
+    target.stream,
   ]
   const isIgnored = (name: string): boolean => policy.ignore.has(name)
   const ignored = [...new Set(digests.map(([name]) => name).filter(isIgnored))]

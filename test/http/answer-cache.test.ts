@@ -174,6 +174,14 @@ t.test('an answer that repeats such a field is found, whatever characters the up
   }
 })
 
+t.test('a stream is never answered with JSON, whichever fields may differ', async t => {
+  const { says, upstreams } = await startCached(t, '{ for: 1h, ignore: [stream, stream_options] }')
+  t.equal((await says(ask('a boat'))).cache, 'miss')
+  upstreams['text']?.answer(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(events(1)))
+  const stream = await says(ask('a boat', { stream: true }))
+  t.same([stream.cache, stream.answer.headers.get('content-type')], ['miss', 'text/event-stream'])
+})
+
 t.test('streams are replayed as the same bytes', async t => {
   const { says, upstreams, asked } = await startCached(t, '{ for: 1h }')
   let made = 0
