@@ -390,6 +390,21 @@ t.test("after a change of the model's configuration no earlier answer is used", 
   t.equal((await says(ask('a boat'))).cache, 'miss')
 })
 
+t.test('a change of the memory, or the end of the cache, frees the cached answers', async t => {
+  const { says, reload } = await startCached(t, '{ for: 1h }')
+  const both = async (name: string, ...edits: readonly [Edits, Edits]) => {
+    await says(ask(name))
+    t.equal((await says(ask(name))).cache, 'hit', caseName({ name, reloaded: false }))
+    for (const edit of edits) t.match(await reload(edit), { ok: true }, caseName({ name, edit }))
+    t.equal((await says(ask(name))).cache, 'miss', caseName({ name, reloaded: true }))
+  }
+  const less = 'answer-cache: { memory_max: 1MiB },'
+  await both('memory', [['answer-cache,', less]], [[less, 'answer-cache,']])
+  const use = 'cache: { for: 1h }, '
+  const line = '\n  sim-chat: { '
+  await both('use', [[line + use, line]], [[line, line + use]])
+})
+
 t.test('a hit has the configured price, and a budget holds for it', async t => {
   const started = await startCached(t, '{ for: 1h, per: user, hit_price: { each: "0.001", times: "0.1" } }')
   const { says, charges, newKey, gateway } = started
