@@ -197,7 +197,8 @@ export class DeclaredReader {
   text(bytes: Buffer, from: number, end: number, isEscaped: boolean): void {
     if (this.#skippedFrom > 0 && !this.#isLookedInto) return
     const isMember = this.#objects[this.#depth] === true
-    if (this.#references.wants(this.#depth, isMember)) this.#refer(readText(bytes, from, end, isEscaped), isMember)
+    if (this.#references.wants(this.#depth, isMember))
+      this.#refer(readText(bytes, from, end, isEscaped, Infinity), isMember)
     if (this.#skippedFrom > 0) return
     const level = this.#levels[this.#depth] as Level
     const role = this.#value(level)
@@ -485,10 +486,10 @@ function roleOf(role: Role, isObject: boolean): Role {
   }
 }
 
-function readText(bytes: Buffer, from: number, end: number, isEscaped: boolean): string {
-  const isLong = end - from > textBytesMax
+function readText(bytes: Buffer, from: number, end: number, isEscaped: boolean, bytesMax = textBytesMax): string {
+  const isLong = end - from > bytesMax
   if (!isLong && isEscaped) return JSON.parse(bytes.toString('utf8', from, end)) as string
-  const text = bytes.toString('utf8', from + 1, isLong ? from + textBytesMax : end - 1)
+  const text = bytes.toString('utf8', from + 1, isLong ? from + bytesMax : end - 1)
   return isLong ? `${text}…` : text
 }
 

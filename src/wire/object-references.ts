@@ -16,6 +16,9 @@ export type ReferenceRules = {
   idOf(kind: ObjectKind, text: string): string | undefined
 }
 
+/** No object has a longer id. A longer reference is shortened, and names no object. */
+const idCharsMax = 1024
+
 /** Depth of the elements of a top-level list. */
 export const elementDepth = 3
 
@@ -108,7 +111,9 @@ export class ObjectReferences {
 
   #add(kind: ObjectKind, text: string): void {
     const id = this.#rules.idOf(kind, text)
-    if (id !== undefined) this.found.push({ kind, id, place: this.#place() })
+    if (id === undefined) return
+    const isLong = id.length > idCharsMax
+    this.found.push({ kind, id: isLong ? `${id.slice(0, idCharsMax)}…` : id, place: this.#place() })
   }
 
   #isUntypedItem(): boolean {

@@ -35,6 +35,12 @@ t.test('finds references to stored objects at any depth and in any spelling of t
     [{ cachedContent: 'cachedContents/1' }, ['cached content cachedContents/1 cachedContent']],
     [{ contents: [{ parts: [{ fileData: { fileUri: 'https://h/v1beta/files/a' } }] }] }, ['file files/a contents']],
     [{ contents: [{ parts: [{ file_data: { file_uri: 'files/a' } }] }] }, ['file files/a contents']],
+    [
+      { contents: [{ fileData: { fileUri: `https://x:${'y'.repeat(300)}@h/v1beta/files/a` } }] },
+      ['file files/a contents'],
+    ],
+    [{ previous_response_id: 'r'.repeat(1024) }, [`response ${'r'.repeat(1024)} previous_response_id`]],
+    [{ previous_response_id: 'r'.repeat(1025) }, [`response ${'r'.repeat(1024)}… previous_response_id`]],
     [{ messages: [{ content: [{ source: { type: 'file', file_id: 'f' } }] }] }, ['file f messages']],
     [{ input: [{ type: 'x', output: [{ file_id: 'f' }] }] }, ['file f input']],
   ] as const)
