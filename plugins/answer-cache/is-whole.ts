@@ -52,9 +52,16 @@ function isError(value: Json | undefined): boolean {
 const escapes = /\\(?:u([0-9a-fA-F]{4})|(.))/g
 const controls: { readonly [letter: string]: string } = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
-/** Whether an answer contains one of these texts. Upstreams differ over which characters they escape. */
+/** A search for more texts would block all other requests. Vendors allow metadata of 16 names and values. */
+const textsMax = 128
+
+/**
+ * Whether an answer contains one of these texts, or may contain one of very many. Upstreams differ over which
+ * characters they escape.
+ */
 export function repeats(body: Buffer, texts: readonly string[]): boolean {
   if (texts.length === 0) return false
+  if (texts.length > textsMax) return true
   const plain = body
     .toString()
     .replace(escapes, (_, code?: string, letter = '') =>

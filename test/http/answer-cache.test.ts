@@ -174,6 +174,14 @@ t.test('an answer that repeats such a field is found, whatever characters the up
   }
 })
 
+t.test('an answer to a request with very many such values is returned only to the same request', async t => {
+  const { says } = await startCached(t, '{ for: 1h }')
+  const metadata = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`name-${i}`, `value-${i}`]))
+  t.equal((await says(ask('a boat', { metadata }))).cache, 'miss')
+  t.equal((await says(ask('a boat', { metadata: {} }))).cache, 'miss')
+  t.equal((await says(ask('a boat', { metadata }))).cache, 'hit')
+})
+
 t.test('a stream is never answered with JSON, whichever fields may differ', async t => {
   const { says, upstreams } = await startCached(t, '{ for: 1h, ignore: [stream, stream_options] }')
   t.equal((await says(ask('a boat'))).cache, 'miss')
