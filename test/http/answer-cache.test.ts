@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
+import { requestKey } from '../../plugins/answer-cache/request-key.ts'
+import { scanObject } from '../../src/engine/fields.ts'
 import { explainRequest } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
@@ -180,6 +182,23 @@ t.test('an answer to a request with very many such values is returned only to th
   t.equal((await says(ask('a boat', { metadata }))).cache, 'miss')
   t.equal((await says(ask('a boat', { metadata: {} }))).cache, 'miss')
   t.equal((await says(ask('a boat', { metadata }))).cache, 'hit')
+})
+
+t.test('the fields of a request with very many are read in turns', async t => {
+  const fields = Array.from({ length: 20_000 }, (_, i) => `"f${i}":1`)
+  const json = scanObject(Buffer.from(`{${fields.join(',')}}`))
+  const head = { method: 'POST', path: chat, query: '', headers: {} }
+  const slots = { need: () => ({ key: { id: 'key_1', user: 'ada' }, group: { name: 'default' } }) }
+  const context = { slots, head, plan: { settings: {} }, dialect: { name: 'openai', requestHeaders: [] } }
+  const model = { name: 'm', family: { name: 'f' }, upstreams: [], prices: new Map() }
+  const target = { body: { kind: 'json', json }, model, family: {}, stream: false }
+  let turns = 0
+  let isOver = false
+  const count = (): void => void (isOver || (turns++, setImmediate(count)))
+  count()
+  await requestKey({ context, target, policy: { per: 'key', ignore: new Set() } } as never)
+  isOver = true
+  t.ok(turns >= 20, `${turns} turns`)
 })
 
 t.test('a stream is never answered with JSON, whichever fields may differ', async t => {
