@@ -1,4 +1,4 @@
-import type { ApiFormat, Json, Reply } from '../../src/plugin-api/index.ts'
+import { type ApiFormat, isObject, type Json, type Reply } from '../../src/plugin-api/index.ts'
 import { parseJsonIfValid } from '../../src/wire/index.ts'
 
 const eventLine = 'event:'
@@ -31,17 +31,41 @@ function isErrorLine(line: string): boolean {
   return hasError(parseJsonIfValid(line.slice(dataLine.length)))
 }
 
+const failedStates: ReadonlySet<unknown> = new Set(['failed', 'cancelled'])
+
+/** Also finds the error of one of several results, which some upstreams send with status 200. */
 function hasError(value: Json | undefined): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const { error, type } = value as { readonly [name: string]: Json }
-  return (error !== undefined && error !== null) || type === 'error'
+  if (!isObject(value)) return false
+  const { choices, candidates, error, object, status, type } = value
+  if (isError(error) || type === 'error' || (object === 'response' && failedStates.has(status))) return true
+  return [choices, candidates].some(list => Array.isArray(list) && list.some(isFailedResult))
 }
 
-/** Whether an answer contains one of these texts, in any JSON encoding. */
+function isFailedResult(one: Json): boolean {
+  return isObject(one) && (isError(one['error']) || one['finish_reason'] === 'error')
+}
+
+function isError(value: Json | undefined): boolean {
+  return value !== undefined && value !== null
+}
+
+const escapes = /\\(?:u([0-9a-fA-F]{4})|(.))/g
+const controls: { readonly [letter: string]: string } = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+
+/** A search for more texts would block all other requests. Vendors allow metadata of 16 names and values. */
+const textsMax = 128
+
+/**
+ * Whether an answer contains one of these texts, or may contain one of very many. Upstreams differ over which
+ * characters they escape.
+ */
 export function repeats(body: Buffer, texts: readonly string[]): boolean {
-  return texts.some(text => {
-    const written = JSON.stringify(text).slice(1, -1)
-    const ascii = written.replace(/[^\x20-\x7e]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    return body.includes(written) || (ascii !== written && body.includes(ascii))
-  })
+  if (texts.length === 0) return false
+  if (texts.length > textsMax) return true
+  const plain = body
+    .toString()
+    .replace(escapes, (_, code?: string, letter = '') =>
+      code === undefined ? (controls[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
+    )
+  return texts.some(text => plain.includes(text))
 }

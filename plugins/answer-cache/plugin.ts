@@ -34,16 +34,23 @@ export const answerCache = definePlugin({
   replay,
   create(options, host) {
     const isUsed = configuredModels(host.plan).some(model => model.cache)
-    if (!isUsed) return {}
+    const memory = host.keep('memory', (): { held?: Held } => ({}))
+    if (!isUsed) {
+      // Their memory would stay in use until the process ends.
+      delete memory.held
+      return {}
+    }
     const memoryMax = parseBytes(options.memory_max) as number
+    if (memory.held?.bytesMax !== memoryMax) memory.held = holdUpTo(memoryMax)
+    const { answers, collecting } = memory.held
     const requestMax = parseBytes(options.request_max) as number
     const { texts } = host.stores.counters
     const purges = new Purges(host)
     const cache = new AnswerCache({
       ...host,
-      kept: texts ? new SharedAnswers(texts) : host.keep(`kept ${memoryMax}`, () => new KeptAnswers(memoryMax)),
+      kept: texts ? new SharedAnswers(texts) : answers,
       purges,
-      collecting: host.keep(`collecting ${memoryMax}`, (): Collecting => ({ bytes: 0, bytesMax: memoryMax })),
+      collecting,
       responseMax: Math.min(parseBytes(options.response_max) as number, memoryMax),
       costs: host.keep('costs', () => new Map()),
     })
@@ -91,6 +98,13 @@ export const answerCache = definePlugin({
     }
   },
 })
+
+/** What reloads keep. A change of the maximum starts with no answers. */
+type Held = { readonly bytesMax: number; readonly answers: KeptAnswers; readonly collecting: Collecting }
+
+function holdUpTo(bytesMax: number): Held {
+  return { bytesMax, answers: new KeptAnswers(bytesMax), collecting: { bytes: 0, bytesMax } }
+}
 
 /** A key may opt out, and may have to opt in. */
 function usesCache({ cache }: Pick<Key, 'cache'>, { keys }: CachePolicy): boolean {

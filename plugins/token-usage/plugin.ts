@@ -27,6 +27,7 @@ import {
   timeOfId,
   tokenUseSlot,
   type UnitPrice,
+  type Usage,
   type UnitRow,
   type UsageRule,
   useChargeId,
@@ -301,7 +302,8 @@ function settle(
       'an upstream failed during its response',
     )
   }
-  if (counting.deferred && counting.deferred.course !== 'requested') return leaveDeferred(tools, counting)
+  if (counting.deferred && (counting.deferred.course !== 'requested' || mayContinue(context, outcome, usage)))
+    return leaveDeferred(tools, counting)
   const { body } = target
   const lengths = lengthsOf(counting, implausible)
   const isPaid = facet.beside_images === 'free' && (context.slots.get(imagesMadeSlot)?.() ?? 0) > 0
@@ -347,6 +349,11 @@ function settle(
     // Nothing is lost: the ledger ends the hold as soon as it can write.
     (cause: unknown) => log.error({ charge: chargeId, err: cause }, 'a hold could not be released yet'),
   )
+}
+
+/** Whether the upstream may have accepted work without an id or a use that reached the gateway. */
+function mayContinue({ notes }: RequestContext, { reach }: Outcome, usage: Usage | null): boolean {
+  return usage === null && !notes.unrecognised && (reach === 'unknown' || reach === 'truncated')
 }
 
 /** Leaves continuing work: its job ends the charge; without a job, the charge needs a review. */

@@ -44,6 +44,8 @@ export type BatchTraits = {
   readonly response: readonly string[]
   /** Member next to the response with the HTTP status; absent if only successful lines have a response. */
   readonly status?: readonly string[]
+  /** Path of members of the batch to the number of requests that succeeded. */
+  readonly succeeded: readonly string[]
   /** Facts of all requests that prices depend on. */
   readonly facts: { readonly service_tier: string }
 }

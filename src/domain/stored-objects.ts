@@ -242,8 +242,16 @@ function unescaped(text: string): string {
   }
 }
 
-/** Request element that refers to an item of an earlier response. */
-export const itemReference = { type: 'item_reference', member: 'id', kind: 'item' } as const
+/**
+ * Request element that refers to an item of an earlier response. In the lists `untypedIn` an element needs no type:
+ * one without a type and without a role is such a reference too.
+ */
+export const itemReference = {
+  type: 'item_reference',
+  member: 'id',
+  kind: 'item',
+  untypedIn: ['input', 'items'],
+} as const
 
 /** Endings of member names that may refer to an object. */
 export const referenceEndings: readonly string[] = [...referenceNames.keys()]

@@ -65,7 +65,7 @@ export class Router {
       for (const [i, name] of names.entries()) {
         const text = decode(found[i + 1] as string)
         // It becomes part of the upstream's path: a client must not reach another path there.
-        if (text === undefined || (route.segments && pathLike.test(text))) return { kind: 'none' }
+        if (text === undefined || dotSegment.test(text) || (route.segments && slash.test(text))) return { kind: 'none' }
         params[name] = text
       }
       return { kind: 'route', route, others, params }
@@ -78,8 +78,9 @@ function withHead(methods: readonly string[]): readonly string[] {
   return methods.includes('GET') && !methods.includes('HEAD') ? [...methods, 'HEAD'] : methods
 }
 
-/** More than one segment, or one that leads to another path. */
-const pathLike = /[/\\]|^\.{1,2}$/
+const slash = /[/\\]/
+/** A segment that leads to another path. */
+const dotSegment = /(?:^|[/\\])\.{1,2}(?:$|[/\\])/
 
 /** The path without the names in braces. */
 function plainPath(path: string): string {

@@ -32,8 +32,10 @@ export function findTarget(
 ): Target {
   const field = modelFieldOf(route)
   const name = named ?? readField(body, field)
-  if (name === undefined || name === null || name === '')
-    throw fail('missing_required_parameter', { name: field }, { param: field })
+  if (name === undefined || name === null || name === '') {
+    const place = modelPlaceOf(route)
+    throw fail('missing_required_parameter', { name: place }, { param: place })
+  }
   if (typeof name !== 'string')
     throw fail('invalid_type', { name: field, expected: 'a string', found: typeName(name) }, { param: field })
   const model = plan.models.get(aliases?.get(name) ?? name)
@@ -53,6 +55,12 @@ export function findTarget(
 /** The field of a route's requests that names the model. */
 export function modelFieldOf({ modelField = 'model' }: Pick<Route, 'modelField'>): string {
   return modelField
+}
+
+/** Where a request names its model: the requests of a batch name it one by one. */
+function modelPlaceOf(route: Route): string {
+  const { requests } = route.deferred?.batch ?? {}
+  return requests && 'list' in requests ? `${requests.list}[0].${requests.body}.model` : modelFieldOf(route)
 }
 
 /**

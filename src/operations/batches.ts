@@ -51,6 +51,7 @@ export const batchesOperations: readonly Operation[] = [
           results: { operation: 'files.content', files: ['output_file_id', 'error_file_id'] },
           response: ['response', 'body'],
           status: ['response', 'status_code'],
+          succeeded: ['request_counts', 'completed'],
           facts: { service_tier: 'batch' },
         },
       },

@@ -44,6 +44,7 @@ export const messagesBatchesOperations: readonly Operation[] = [
           requests: { list: 'requests', body: 'params', operation: 'messages' },
           results: { operation: 'messages.batches.results' },
           response: ['result', 'message'],
+          succeeded: ['request_counts', 'succeeded'],
           facts: { service_tier: 'batch' },
         },
       },

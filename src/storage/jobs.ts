@@ -6,9 +6,9 @@ import type { WriterIdentity } from './writer-identity.ts'
 /** The time for which the result of a job can be requested. */
 const keptMs = 24 * 3_600_000
 /** Jobs that one commit deletes: the answer of each may have several megabytes. */
-const jobsTogether = 32
-/** The maximum number of jobs in one statement. */
-const together = 1_000
+const sweptTogether = 32
+/** The maximum number of jobs in one statement: a statement must not occupy the writer for long. */
+export const jobsTogether = 1_000
 
 export type JobEnd = {
   readonly id: string
@@ -70,11 +70,16 @@ export function* countOpenJobs(keyId: string): QueryProgram<number> {
   return row ? whole(row, 'count') : 0
 }
 
-export function* ownJobs({ owner, epoch }: Pick<WriterIdentity, 'owner' | 'epoch'>): QueryProgram<readonly Job[]> {
+/** Running jobs of this process after the one with this id, at most `jobsTogether`. */
+export function* ownJobs(
+  { owner, epoch }: Pick<WriterIdentity, 'owner' | 'epoch'>,
+  after: string,
+): QueryProgram<readonly Job[]> {
   const rows = yield ask(
-    `SELECT * FROM job WHERE owner = ? AND epoch = ? AND state = 'running' ORDER BY id LIMIT ${together}`,
+    `SELECT * FROM job WHERE owner = ? AND epoch = ? AND state = 'running' AND id > ? ORDER BY id LIMIT ${jobsTogether}`,
     owner,
     epoch,
+    after,
   )
   return rows.map(toJob)
 }
@@ -101,10 +106,10 @@ export function* adoptJobs({ owner, epoch }: WriterIdentity): QueryProgram<numbe
 export function* sweepJobs(at: number): QueryProgram<boolean> {
   const swept = yield ask(
     `DELETE FROM job WHERE id IN
-       (SELECT id FROM job WHERE ended_at IS NOT NULL AND ended_at <= ? LIMIT ${jobsTogether}) RETURNING id`,
+       (SELECT id FROM job WHERE ended_at IS NOT NULL AND ended_at <= ? LIMIT ${sweptTogether}) RETURNING id`,
     at - keptMs,
   )
-  return swept.length === jobsTogether
+  return swept.length === sweptTogether
 }
 
 function toJob(row: Row): Job {

@@ -147,7 +147,7 @@ export type Changes = {
   purgeAnswers: { given: Purging; gives: null }
   openJob: { given: { readonly job: NewJob; readonly at: number }; gives: null }
   endJob: { given: JobEnd; gives: boolean }
-  ownJobs: { given: null; gives: readonly Job[] }
+  ownJobs: { given: string; gives: readonly Job[] }
   adopt: { given: Signed & { readonly adoption: Adoption }; gives: Adopted }
   createKey: { given: Signed & { readonly key: NewKey }; gives: Key }
   changeKey: { given: Signed & { readonly id: string; readonly change: KeyChange }; gives: Key | undefined }
@@ -277,7 +277,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   purgeAnswers,
   openJob,
   endJob,
-  ownJobs: identity => ownJobs(identity),
+  ownJobs: (identity, after) => ownJobs(identity, after),
   adopt,
   createKey,
   changeKey,

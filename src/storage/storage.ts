@@ -1,5 +1,5 @@
 import { windowsAmong } from '../domain/budget-period.ts'
-import type { HoldResult, RebuildState, Settlement, Storage, StoredAnswer } from '../domain/index.ts'
+import type { HoldResult, Job, RebuildState, Settlement, Storage, StoredAnswer } from '../domain/index.ts'
 import type { Log } from '../plugin-api/index.ts'
 import type { Awaitable, Clock } from '../util/index.ts'
 import { boundsOf } from '../plugin-api/charge-facts.ts'
@@ -17,7 +17,7 @@ import { Endings } from './ledger/endings.ts'
 import type { ChargeQueue } from './ledger/charge-queue.ts'
 import { hasEnded } from './ledger/recovery.ts'
 import { beatMs } from './ledger/replicas.ts'
-import { countOpenJobs, findJob } from './jobs.ts'
+import { countOpenJobs, findJob, jobsTogether } from './jobs.ts'
 import { findAdminToken, listAdminTokens } from './people/admin-tokens.ts'
 import { findInvitation, listInvitations } from './people/invitations.ts'
 import { findSession, listSessions } from './people/sessions.ts'
@@ -452,7 +452,15 @@ function createJobs({ clock, reads, writer }: StorageParts): Storage['jobs'] {
     end: (id, state, answer) => writer.submit('endJob', { id, state, answer: ownAnswer(answer), at: clock.now() }),
     find: id => reads.run(findJob(id)),
     openOf: keyId => reads.run(countOpenJobs(keyId)),
-    own: () => writer.submit('ownJobs', null),
+    async own() {
+      const all: Job[] = []
+      for (let after = ''; ; ) {
+        const page = await writer.submit('ownJobs', after)
+        all.push(...page)
+        if (page.length < jobsTogether) return all
+        after = (page.at(-1) as Job).id
+      }
+    },
   }
 }
 

@@ -109,7 +109,16 @@ export function* pageObjects(
   { keyId, kind, limit, after, order }: ObjectPage,
   at: number,
 ): QueryProgram<readonly StoredObject[]> {
-  const [last] = after === undefined ? [] : yield* findObjects(keyId, [{ kind, id: after }], 0)
+  // Clients delete objects while they list them, so the last one may be gone.
+  const [last] =
+    after === undefined
+      ? []
+      : yield ask(
+          'SELECT created_at, id FROM stored_object WHERE key_id = ? AND kind = ? AND id = ?',
+          keyId,
+          kind,
+          after,
+        )
   const way = order === 'asc' ? '>' : '<'
   const behind = last ? `AND (created_at, id) ${way} (?, ?)` : ''
   const rows = yield ask(
@@ -118,7 +127,7 @@ export function* pageObjects(
     keyId,
     kind,
     at,
-    ...(last ? [last.createdAt, last.id] : []),
+    ...(last ? [whole(last, 'created_at'), text(last, 'id')] : []),
     limit,
   )
   return rows.map(toObject)

@@ -197,8 +197,8 @@ export class DeclaredReader {
   text(bytes: Buffer, from: number, end: number, isEscaped: boolean): void {
     if (this.#skippedFrom > 0 && !this.#isLookedInto) return
     const isMember = this.#objects[this.#depth] === true
-    if (this.#references.wants(this.#depth, isMember, end - from - 2))
-      this.#refer(readText(bytes, from, end, isEscaped), isMember)
+    if (this.#references.wants(this.#depth, isMember))
+      this.#refer(readText(bytes, from, end, isEscaped, Infinity), isMember)
     if (this.#skippedFrom > 0) return
     const level = this.#levels[this.#depth] as Level
     const role = this.#value(level)
@@ -232,9 +232,10 @@ export class DeclaredReader {
     const least = this.#objectEndings[((bytes[end - 3] as number) << 8) | (bytes[end - 2] as number)] as number
     const isRead = isEscaped || (least > 0 && length >= least) || this.#references.isInside
     if (isRead) this.#references.named(readText(bytes, from, end, isEscaped), this.#depth)
-    // Most elements have these two members, and most of them are no references: their names need no decoding.
+    // Most elements have these members, and most of them are no references: their names need no decoding.
     else if (this.#depth === elementDepth && isIdName(bytes, from, length)) this.#references.member('id')
     else if (this.#depth === elementDepth && isTypeName(bytes, from, length)) this.#references.member('type')
+    else if (this.#depth === elementDepth && isRoleName(bytes, from, length)) this.#references.member('role')
     else this.#references.passed()
   }
 
@@ -423,6 +424,11 @@ function isTypeName(bytes: Buffer, from: number, length: number): boolean {
   return bytes[from + 3] === 0x70 && bytes[from + 4] === 0x65
 }
 
+function isRoleName(bytes: Buffer, from: number, length: number): boolean {
+  if (length !== 4 || bytes[from + 1] !== 0x72 || bytes[from + 2] !== 0x6f) return false
+  return bytes[from + 3] === 0x6c && bytes[from + 4] === 0x65
+}
+
 /** Whether a member of a tool declares a tool itself, or refers to others. */
 function isDeclaring(meaning: Meaning): meaning is Exclude<Meaning, 'nothing' | 'payload' | 'field'> {
   return meaning !== 'nothing' && meaning !== 'payload' && meaning !== 'field'
@@ -480,10 +486,10 @@ function roleOf(role: Role, isObject: boolean): Role {
   }
 }
 
-function readText(bytes: Buffer, from: number, end: number, isEscaped: boolean): string {
-  const isLong = end - from > textBytesMax
+function readText(bytes: Buffer, from: number, end: number, isEscaped: boolean, bytesMax = textBytesMax): string {
+  const isLong = end - from > bytesMax
   if (!isLong && isEscaped) return JSON.parse(bytes.toString('utf8', from, end)) as string
-  const text = bytes.toString('utf8', from + 1, isLong ? from + textBytesMax : end - 1)
+  const text = bytes.toString('utf8', from + 1, isLong ? from + bytesMax : end - 1)
   return isLong ? `${text}…` : text
 }
 

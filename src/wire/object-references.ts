@@ -5,10 +5,19 @@ export type ReferenceRules = {
   readonly objectEndings: readonly string[]
   wordOf(name: string): DeclaredWord
   /** Element of a top-level list that refers to an item of an earlier response. */
-  readonly item: { readonly type: string; readonly member: string; readonly kind: ObjectKind }
+  readonly item: {
+    readonly type: string
+    readonly member: string
+    readonly kind: ObjectKind
+    /** The lists whose elements are items if they have neither a type nor a role. */
+    readonly untypedIn: readonly string[]
+  }
   /** The object id in a text; undefined if the text is something else, such as the URL of a web page. */
   idOf(kind: ObjectKind, text: string): string | undefined
 }
+
+/** No object has a longer id. A longer reference is shortened, and names no object. */
+const idCharsMax = 1024
 
 /** Depth of the elements of a top-level list. */
 export const elementDepth = 3
@@ -23,7 +32,9 @@ export class ObjectReferences {
   #holds: ObjectKind | undefined
   /** Enclosing list of ids, or enclosing object with an `id`, and its depth. */
   #within: { readonly kind: ObjectKind; readonly depth: number; readonly isList: boolean } | undefined
-  #member: 'type' | 'id' | undefined
+  #member: 'type' | 'id' | 'role' | undefined
+  /** Whether the element has a text as its type or role. */
+  #isTyped = false
   /** All ids of the element: an upstream may use either of two members with the same name. */
   #itemIds: string[] = []
   #isItem = false
@@ -45,10 +56,11 @@ export class ObjectReferences {
     if (depth !== elementDepth) return
     if (name === 'type') this.#member = 'type'
     else if (name === this.#rules.item.member) this.#member = 'id'
+    else if (name === 'role') this.#member = 'role'
   }
 
-  /** A `type` or `id` member of a list element. */
-  member(name: 'type' | 'id'): void {
+  /** A `type`, `id` or `role` member of a list element. */
+  member(name: 'type' | 'id' | 'role'): void {
     this.#due = undefined
     this.#holds = undefined
     this.#member = name
@@ -76,17 +88,13 @@ export class ObjectReferences {
   closed(depth: number): void {
     if (this.#within?.depth === depth) this.#within = undefined
     if (depth !== elementDepth) return
-    if (this.#isItem) for (const id of this.#itemIds) this.#add(this.#rules.item.kind, id)
+    if (this.#isItem || this.#isUntypedItem()) for (const id of this.#itemIds) this.#add(this.#rules.item.kind, id)
     this.#forgetItem()
   }
 
   /** Whether the next text may be needed. */
-  wants(depth: number, isMember: boolean, length: number): boolean {
-    if (isMember) {
-      if (this.#due !== undefined || this.#member === 'id') return true
-      // Escapes make a text longer, never shorter.
-      return this.#member === 'type' && length >= this.#rules.item.type.length
-    }
+  wants(depth: number, isMember: boolean): boolean {
+    if (isMember) return this.#due !== undefined || this.#member !== undefined
     return this.#within?.isList === true && this.#within.depth === depth
   }
 
@@ -95,17 +103,25 @@ export class ObjectReferences {
     const kind = isMember ? this.#due : this.#within?.kind
     if (kind) this.#add(kind, text)
     if (!isMember) return
+    if (this.#member === 'id') this.#itemIds.push(text)
+    else this.#isTyped ||= this.#member !== undefined
     if (this.#member === 'type') this.#isItem ||= text === this.#rules.item.type
-    else if (this.#member === 'id') this.#itemIds.push(text)
     this.passed()
   }
 
   #add(kind: ObjectKind, text: string): void {
     const id = this.#rules.idOf(kind, text)
-    if (id !== undefined) this.found.push({ kind, id, place: this.#place() })
+    if (id === undefined) return
+    const isLong = id.length > idCharsMax
+    this.found.push({ kind, id: isLong ? `${id.slice(0, idCharsMax)}…` : id, place: this.#place() })
+  }
+
+  #isUntypedItem(): boolean {
+    return !this.#isTyped && this.#itemIds.length > 0 && this.#rules.item.untypedIn.includes(this.#place())
   }
 
   #forgetItem(): void {
+    this.#isTyped = false
     if (this.#itemIds.length > 0) this.#itemIds = []
     this.#isItem = false
   }

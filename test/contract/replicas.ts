@@ -102,6 +102,31 @@ export async function replicasContract(t: Test, make: Harness): Promise<void> {
     await harness.close()
   })
 
+  await t.test('[10.5] a process takes over all jobs of another, however many they are', async t => {
+    const harness = await make()
+    const one = await harness.open('worker')
+    const { facts } = holdOf(await one.keys.create(newKey()), 100_000)
+    const job = {
+      keyId: facts.keyId,
+      operation: 'image.generate',
+      model: 'm',
+      upstream: 'u',
+      n: 1,
+      told: [{ id: '1' }],
+    }
+    const ids = Array.from({ length: 2_001 }, (_, i) => `req_${String(i).padStart(20, '0')}`)
+    await Promise.all(ids.map(id => one.jobs.open({ ...job, id, deadlineAt: Date.now() + 60_000 }, 'detached')))
+    await harness.edit('DELETE FROM replica')
+    const other = await harness.open('worker')
+    t.strictSame(
+      (await other.jobs.own()).map(({ id }) => id),
+      ids,
+    )
+    await one.close()
+    await other.close()
+    await harness.close()
+  })
+
   await t.test('[10.5] the previous process neither ends nor pays a job that another took over', async t => {
     const harness = await make()
     const one = await harness.open('worker')

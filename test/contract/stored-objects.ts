@@ -152,6 +152,9 @@ export async function storedObjectsContract(t: Test, make: Harness): Promise<voi
     }
     t.equal(paged.length, 8)
     t.same(paged, all)
+    await objects.end(one, 'file', 'file-3')
+    t.same(await ids('desc', 'file-3'), ['file-2', 'file-1'], 'a list continues after an object that was deleted since')
+    t.same(await ids('desc'), ['file-4', 'file-2'])
   })
 
   await t.test('an erased user leaves no object', async t => {

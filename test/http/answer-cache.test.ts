@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
+import { requestKey } from '../../plugins/answer-cache/request-key.ts'
+import { scanObject } from '../../src/engine/fields.ts'
 import { explainRequest } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
@@ -118,6 +120,8 @@ t.test('any difference that may change the answer is another request', async t =
     ['an empty field', ask('a boat', { stop: null })],
     ['a large number', big],
     ['its neighbour', big.replace('993', '992')],
+    ['16 digits with a point', big.replace('9007199254740993', '12345678.123456781')],
+    ['its neighbour with a point', big.replace('9007199254740993', '12345678.1234567812')],
     ['a member that is there twice', named],
     ['an escaped text of a difference', ask('a\\boat')],
     ['another accepted type', ask('a boat'), { accept: 'text/plain' }],
@@ -145,6 +149,66 @@ t.test('fields that identify the client make no difference, unless the answer re
   t.equal((await says(ask('echo', { user: 'z\u00f6e' }))).cache, 'hit', 'the same gets it')
 })
 
+t.test('an answer that repeats such a field is found, whatever characters the upstream escapes', async t => {
+  const { says, upstreams } = await startCached(t, '{ for: 1h }')
+  const rows: readonly (readonly [string, string, string])[] = [
+    ['plain', 'z\u00f6e', 'z\u00f6e'],
+    ['lower case', 'z\u00f6e', 'z\\u00f6e'],
+    ['upper case', 'z\u00f6e', 'z\\u00F6e'],
+    ['a slash', 'https://a/ada', 'https:\\/\\/a\\/ada'],
+    ['HTML', 'ada <a&b@c>', 'ada \\u003ca\\u0026b@c\\u003e'],
+    ['a letter', 'eve', '\\u0065ve'],
+    ['a quote', 'a"da', 'a\\u0022da'],
+    ['a line', 'a\nda', 'a\\nda'],
+    ['a backslash', 'a\\da', 'a\\\\da'],
+    ['two units', '\u{1f6a2}', '\\ud83d\\udea2'],
+  ]
+  for (const [name, user, written] of rows) {
+    upstreams['text']?.answer(
+      res =>
+        void res
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(`{"choices":[],"usage":${JSON.stringify(usage)},"metadata":{"of":"${written}"}}`),
+    )
+    await says(ask(name, { user }))
+    t.equal((await says(ask(name, { user: 'bob' }))).cache, 'miss', caseName({ name, user: 'another' }))
+    t.equal((await says(ask(name, { user }))).cache, 'hit', caseName({ name, user: 'the same' }))
+  }
+})
+
+t.test('an answer to a request with very many such values is returned only to the same request', async t => {
+  const { says } = await startCached(t, '{ for: 1h }')
+  const metadata = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`name-${i}`, `value-${i}`]))
+  t.equal((await says(ask('a boat', { metadata }))).cache, 'miss')
+  t.equal((await says(ask('a boat', { metadata: {} }))).cache, 'miss')
+  t.equal((await says(ask('a boat', { metadata }))).cache, 'hit')
+})
+
+t.test('the fields of a request with very many are read in turns', async t => {
+  const fields = Array.from({ length: 20_000 }, (_, i) => `"f${i}":1`)
+  const json = scanObject(Buffer.from(`{${fields.join(',')}}`))
+  const head = { method: 'POST', path: chat, query: '', headers: {} }
+  const slots = { need: () => ({ key: { id: 'key_1', user: 'ada' }, group: { name: 'default' } }) }
+  const context = { slots, head, plan: { settings: {} }, dialect: { name: 'openai', requestHeaders: [] } }
+  const model = { name: 'm', family: { name: 'f' }, upstreams: [], prices: new Map() }
+  const target = { body: { kind: 'json', json }, model, family: {}, stream: false }
+  let turns = 0
+  let isOver = false
+  const count = (): void => void (isOver || (turns++, setImmediate(count)))
+  count()
+  await requestKey({ context, target, policy: { per: 'key', ignore: new Set() } } as never)
+  isOver = true
+  t.ok(turns >= 20, `${turns} turns`)
+})
+
+t.test('a stream is never answered with JSON, whichever fields may differ', async t => {
+  const { says, upstreams } = await startCached(t, '{ for: 1h, ignore: [stream, stream_options] }')
+  t.equal((await says(ask('a boat'))).cache, 'miss')
+  upstreams['text']?.answer(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(events(1)))
+  const stream = await says(ask('a boat', { stream: true }))
+  t.same([stream.cache, stream.answer.headers.get('content-type')], ['miss', 'text/event-stream'])
+})
+
 t.test('streams are replayed as the same bytes', async t => {
   const { says, upstreams, asked } = await startCached(t, '{ for: 1h }')
   let made = 0
@@ -165,7 +229,7 @@ t.test('streams are replayed as the same bytes', async t => {
   t.equal(asked(), 2)
 })
 
-const failures: readonly (readonly [string, Reaction, object?])[] = [
+const failures: readonly (readonly [string, object | Reaction, object?])[] = [
   [
     'an error',
     res => void res.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}'),
@@ -214,6 +278,30 @@ const failures: readonly (readonly [string, Reaction, object?])[] = [
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify({ choices: [{ message: { content: 'x'.repeat(2 ** 20) } }], usage })),
   ],
+  [
+    'an error instead of a choice',
+    res =>
+      void res
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ choices: [{ error: { code: 502, message: 'no' }, message: { content: '' } }], usage })),
+  ],
+  [
+    'a choice that ends with an error',
+    res =>
+      void res
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ choices: [{ finish_reason: 'error', message: { content: 'a b' } }], usage })),
+  ],
+  [
+    'a streamed choice that ends with an error',
+    res =>
+      void res
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(events(1).replace('"finish_reason":"stop"', '"finish_reason":"error"')),
+    { stream: true },
+  ],
+  ['a failed response', { id: 'resp_1', object: 'response', status: 'failed', error: null, output: [], usage }],
+  ['a cancelled response', { id: 'resp_1', object: 'response', status: 'cancelled', error: null, output: [], usage }],
   ['an empty answer', res => void res.writeHead(200, { 'content-type': 'application/json' }).end()],
 ]
 
@@ -327,6 +415,21 @@ t.test("after a change of the model's configuration no earlier answer is used", 
   const changed = await reload([{ 'models/sim-chat/send_as': 'other-model' }])
   t.match(changed, { ok: true })
   t.equal((await says(ask('a boat'))).cache, 'miss')
+})
+
+t.test('a change of the memory, or the end of the cache, frees the cached answers', async t => {
+  const { says, reload } = await startCached(t, '{ for: 1h }')
+  const both = async (name: string, ...edits: readonly [Edits, Edits]) => {
+    await says(ask(name))
+    t.equal((await says(ask(name))).cache, 'hit', caseName({ name, reloaded: false }))
+    for (const edit of edits) t.match(await reload(edit), { ok: true }, caseName({ name, edit }))
+    t.equal((await says(ask(name))).cache, 'miss', caseName({ name, reloaded: true }))
+  }
+  const less = 'answer-cache: { memory_max: 1MiB },'
+  await both('memory', [['answer-cache,', less]], [[less, 'answer-cache,']])
+  const use = 'cache: { for: 1h }, '
+  const line = '\n  sim-chat: { '
+  await both('use', [[line + use, line]], [[line, line + use]])
 })
 
 t.test('a hit has the configured price, and a budget holds for it', async t => {

@@ -1,6 +1,8 @@
+import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
+import { caseName } from '../harness/case-name.ts'
 import { checkBooks } from '../harness/shop.ts'
 import { type Edits, start, type Started } from '../harness/start.ts'
 import type { Upstream } from '../harness/upstream.ts'
@@ -145,6 +147,40 @@ t.test('refuses background work beyond a budget, and sends lost work to review',
   const text = started.upstreams['text'] as Upstream
   text.answer(res => void res.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{}}'))
   t.match(await ended(started), { state: 'needs_review', amount: '0' })
+})
+
+t.test('work that may run at the upstream, although no id arrived, waits for review', async t => {
+  const { started } = await open(t)
+  const text = started.upstreams['text'] as Upstream
+  const created = JSON.stringify({ id: 'resp_1', object: 'response', status: 'queued' })
+  const rows: readonly (readonly [string, (res: ServerResponse, leave: () => void) => void, object?])[] = [
+    ['a client that leaves first', (_, leave) => leave()],
+    ['a client that leaves first, with a stream', (_, leave) => leave(), { stream: true }],
+    ['a connection that breaks off', res => res.destroy()],
+    [
+      'a response that breaks off',
+      res => {
+        res.writeHead(200, { 'content-type': 'application/json' }).write(created.slice(0, 30))
+        setImmediate(() => res.destroy())
+      },
+    ],
+  ]
+  for (const [name, reaction, more] of rows) {
+    const leaving = new AbortController()
+    text.answer(res => reaction(res, () => leaving.abort()))
+    await fetch(`${started.url}/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${started.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...ask, ...more }),
+      signal: leaving.signal,
+    })
+      .then(answer => answer.text())
+      .catch(() => '')
+    const [charge] = await started.charges()
+    t.match(charge, { state: 'needs_review', amount: '0', reason: 'background_not_recorded' }, name)
+    t.not(charge?.held, '0.00', caseName({ name, has: 'a hold' }))
+  }
+  t.strictSame((await started.gateway.storage.books.verify()).problems, [])
 })
 
 t.test('the simulator runs responses in the background', async t => {

@@ -111,7 +111,7 @@ t.test('refuses a file batch with a request that its key may not send', async t 
         status: 404,
       },
     ],
-    [openai, `${lineOf({}, 1)}\nno json`, { code: 'batch_line_invalid', message: /line 2/ }],
+    [openai, `${lineOf({}, 1)}\nno json`, { code: 'batch_line_invalid', message: /line 2.*[^.]\.$/ }],
     [openai, ' \n', { code: 'batch_empty' }],
     [new OpenAI({ baseURL: `${started.url}/v1`, apiKey: poor, maxRetries: 0 }), [{}], { status: 402 }],
   ]
@@ -207,6 +207,8 @@ t.test(
       const refused = await refusalOf(client.messages.batches.create({ requests: requests as never }))
       t.match(refused, { status: /^40[04]$/ }, caseName({ requests: JSON.stringify(requests) }))
     }
+    const unnamed = { message: /Missing required parameter: 'requests\[0\]\.params\.model'/ }
+    t.match(await refusalOf(anthropic.messages.batches.create({ requests: [] })), unnamed)
     t.strictSame(await started.charges(), [], 'nothing is charged')
     const batch = await anthropic.messages.batches.create({ requests: [ask(1)] })
     await anthropic.messages.batches.cancel(batch.id)
@@ -217,6 +219,74 @@ t.test(
     t.match(charge, { state: 'voided', amount: '0' })
   },
 )
+
+t.test('charges a batch that its first response shows as ended', async t => {
+  const started = await start(t)
+  const result = { status_code: 200, body: { choices: [], usage: { prompt_tokens: 1000, completion_tokens: 1000 } } }
+  const results = JSON.stringify({ custom_id: 'c1', response: result })
+  for (const [status, state, amount] of [
+    ['completed', 'settled', '0.001'],
+    ['failed', 'voided', '0.00'],
+  ] as const) {
+    const batch = { object: 'batch', status, ...(status === 'completed' && { output_file_id: 'file-out' }) }
+    started.upstreams['text']?.answer((res, { url }) => {
+      const isInput = url === '/v1/files/file-in/content'
+      if (url.endsWith('/content')) return void res.writeHead(200).end(isInput ? lineOf({}, 1) : results)
+      const found = url.startsWith('/v1/files')
+        ? { id: 'file-in', object: 'file' }
+        : { id: `batch_${status}`, ...batch }
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(found))
+    })
+    await create(started.openai, await upload(started.openai, [{}]))
+    const charge = await until(async () => {
+      const [newest] = await started.charges(1)
+      return newest && newest.state !== 'reserved' && newest
+    })
+    t.match(charge, { state, amount }, status)
+  }
+  t.equal(await started.gateway.storage.jobs.openOf(started.keyId), 0)
+  t.strictSame(await checkBooks(started.gateway), [])
+})
+
+t.test('a batch with fewer results than the upstream counts, or with others, waits for review', async t => {
+  const started = await start(t)
+  const good = {
+    custom_id: 'c1',
+    response: { status_code: 200, body: { choices: [], usage: { prompt_tokens: 1000 } } },
+  }
+  const failed = { custom_id: 'c2', response: { status_code: 400, body: { error: { message: 'no' } } } }
+  const rows: readonly (readonly [string, readonly unknown[] | undefined, number, string, string | null])[] = [
+    ['no file', undefined, 2, 'needs_review', 'results_missing'],
+    ['an empty file', [], 2, 'needs_review', 'results_missing'],
+    ['a result less', [good], 2, 'needs_review', 'results_missing'],
+    ['something else than results', [7], 1, 'needs_review', 'results_unreadable'],
+    ['a list', [[good]], 1, 'needs_review', 'results_unreadable'],
+    ['a response without a body', [{ response: { status_code: 200 } }], 1, 'needs_review', 'results_unreadable'],
+    ['all results', [good, good], 2, 'settled', null],
+    ['a failed request that is counted', [good, failed], 2, 'settled', null],
+    ['no results, and none counted', undefined, 0, 'voided', 'nothing_used'],
+  ]
+  for (const [name, results, completed, state, reason] of rows) {
+    started.upstreams['text']?.answer((res, { method, url }) => {
+      const isInput = url === '/v1/files/file-in/content'
+      const lines = results?.map(one => JSON.stringify(one)).join('\n')
+      if (url.endsWith('/content')) return void res.writeHead(200).end(isInput ? lineOf({}, 1) : lines)
+      const output = results && { output_file_id: 'file-out' }
+      const batch = { id: `batch_${name}`, object: 'batch', ...output, request_counts: { completed } }
+      const status = method === 'GET' ? 'completed' : 'validating'
+      const found = url.startsWith('/v1/files') ? { id: 'file-in', object: 'file' } : { ...batch, status }
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(found))
+    })
+    await create(started.openai, await upload(started.openai, [{}]))
+    const charge = await until(async () => {
+      const [newest] = await started.charges(1)
+      return newest && newest.state !== 'reserved' && newest
+    })
+    t.match(charge, { state, reason }, name)
+  }
+  t.equal(await started.gateway.storage.jobs.openOf(started.keyId), 0)
+  t.strictSame((await started.gateway.storage.books.verify()).problems, [])
+})
 
 t.test('prices each request of a batch by its own length, and replays the charge', async t => {
   const started = await open(t, [

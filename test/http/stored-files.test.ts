@@ -135,6 +135,32 @@ t.test('refuses 40 attempts to reach the file and the conversation of another ke
   t.equal((await openai.conversations.items.list(conversation.id)).data.length, 1, 'with its item')
 })
 
+t.test('an item of a conversation does not lead to objects of another key', async t => {
+  const { openai, upstreams, url, newKey, key } = await start(t)
+  const text = upstreams['text'] as Upstream
+  text.answer((res, { url: path }) => {
+    const id = path.startsWith('/v1/files') ? 'file-1' : 'conv_1'
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id, object: 'x' }))
+  })
+  await upload(openai)
+  const other = (await newKey()).key
+  const ask = (secret: string, method: string, path: string) =>
+    fetch(url + path, { method, headers: { authorization: `Bearer ${secret}` } })
+  await fetch(`${url}/v1/conversations`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${other}`, 'content-type': 'application/json' },
+    body: '{}',
+  })
+  const sent = text.received.length
+  for (const method of ['GET', 'DELETE'])
+    for (const item of ['..%2F..%2F..%2Ffiles%2Ffile-1', '%2e%2e%2f%2e%2e%2f%2e%2e%2ffiles%2ffile-1', 'a%2F..%2F..']) {
+      const answer = await ask(other, method, `/v1/conversations/conv_1/items/${item}`)
+      t.match(String(answer.status), /^40[04]$/, caseName({ method, item }))
+    }
+  t.equal(text.received.length, sent, 'no request reached the upstream')
+  t.equal((await ask(key, 'GET', '/v1/files/file-1')).status, 200)
+})
+
 t.test('streams an upload to the upstream without waiting for its end', async t => {
   const { url, key, upstreams, gateway } = await start(t)
   const text = upstreams['text'] as Upstream

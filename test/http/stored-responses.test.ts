@@ -132,6 +132,8 @@ t.test('refuses 40 attempts to reach the response of another key without calling
     { ...ask, previousResponseId: mine.id },
     { model: 'sim-chat', input: [{ type: 'item_reference', id: item }] },
     { model: 'sim-chat', input: [{ id: item, type: 'item_reference' }] },
+    { model: 'sim-chat', input: [{ id: item }] },
+    { model: 'sim-chat', input: [{ type: null, id: item }] },
     { model: 'sim-chat', input: [{ type: 'item_reference', id: item, is: 'x', text: 'y', tool: 'z' }] },
     `{"model":"sim-chat","input":[{"type":"item_reference","id":"x","id":"${item}"}]}`,
     { ...ask, tools: [{ type: 'web_search', container: { id: 'cntr_1' } }] },
@@ -177,6 +179,17 @@ t.test('refuses 40 attempts to reach the response of another key without calling
   t.ok(tries >= 40, `${tries} attempts`)
   t.equal(countCalls(), before, 'no upstream saw one of them')
   t.match(await openai.responses.retrieve(mine.id), { id: mine.id }, 'its owner still reaches it')
+})
+
+t.test('records an id of up to 1,024 bytes', async t => {
+  const { upstreams, post, get } = await start(t)
+  for (const length of [200, 255, 300, 1024]) {
+    const id = `resp_${'a'.repeat(length - 5)}`
+    upstreams['text']?.answer({ id, object: 'response', status: 'completed', output: [], usage: {} })
+    t.equal((await post('/v1/responses', ask)).status, 200, caseName({ length }))
+    t.equal((await post('/v1/responses', { ...ask, previous_response_id: id })).status, 200, caseName({ length }))
+    t.equal((await get(`/v1/responses/${id}`)).status, 200, caseName({ length }))
+  }
 })
 
 t.test('ignores ids in client tools, and lets every key use shared objects', async t => {

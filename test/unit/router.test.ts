@@ -64,6 +64,18 @@ t.test('a name in the path of a stored object is one segment', t => {
   t.end()
 })
 
+t.test('a name never leads to another path of the upstream', t => {
+  const object = { of: { kind: 'conversation' } } as const
+  const own = new Router([someRoute({ method: 'GET', path: '/c/{id}/items/{item}', object })])
+  for (const name of ['..', '.', '..%2Ffiles', 'a%2F..%2Fb', '%2e%2E%2Fb', 'a%2F..', '..%5Cb', 'a%2F.%2Fb', '.%2Fa']) {
+    t.same(own.find('GET', `/c/a/items/${name}`), { kind: 'none' }, caseName({ name, of: 'an object' }))
+    t.same(find('GET', `/v1/models/${name}`), ['none'], caseName({ name, of: 'a model' }))
+  }
+  for (const name of ['a..b', '...', '..a', 'a..', '.a', 'a%2Fb..c'])
+    t.match(own.find('GET', `/c/a/items/${name}`), { kind: 'route' }, caseName({ name }))
+  t.end()
+})
+
 t.test('the method after the colon decides, and each spelling of a path is separate', t => {
   t.match(find('POST', '/v1beta/models/m:streamGenerateContent'), ['/v1beta/models/{model}:streamGenerateContent'])
   t.match(find('POST', '/v1/models/m:generateContent'), ['/v1/models/{model}:generateContent', { model: 'm' }])

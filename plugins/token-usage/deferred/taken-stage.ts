@@ -5,11 +5,12 @@ import { MemberReader } from '../read-members.ts'
 
 /**
  * Reads the id and the state of deferred work from the response to its request. Before the client gets the id, `open`
- * stores the job that will charge the work. Work that has already ended needs no job.
+ * stores the job that will charge the work. A response that has already ended reports its usage itself and needs no job;
+ * a batch reports none, whatever its state.
  */
 export class TakenStage implements Stage {
   readonly letsGo = true
-  readonly #traits: Pick<DeferredTraits, 'ended' | 'inside' | 'state'>
+  readonly #traits: Pick<DeferredTraits, 'batch' | 'ended' | 'inside' | 'state'>
   readonly #open: (id: string) => Promise<void>
   readonly #read: (chunk: Buffer) => void
   #id: string | undefined
@@ -31,7 +32,8 @@ export class TakenStage implements Stage {
     const id = this.#id
     if (this.#isDone || id === undefined || this.#state === undefined) return chunk
     this.#isDone = true
-    return this.#traits.ended.includes(this.#state) ? chunk : this.#open(id).then(() => chunk)
+    const { batch, ended } = this.#traits
+    return !batch && ended.includes(this.#state) ? chunk : this.#open(id).then(() => chunk)
   }
 
   end(): Passed {

@@ -6,8 +6,8 @@ export type FoundId = { readonly kind: ObjectKind; readonly id: string }
 
 type Creates = NonNullable<ObjectTraits['creates']>
 
-/** Longer ids are not recorded. Vendors' ids are shorter. */
-const idBytesMax = 256
+/** With quotes. Longer ids are not recorded. Gateways that name an upstream in their ids write some hundred bytes. */
+const idBytesMax = 1026
 /** Events to skip: text deltas contain no new ids. */
 const pieces = /(?:\.|block_)delta$/
 

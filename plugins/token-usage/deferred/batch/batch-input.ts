@@ -1,6 +1,7 @@
 import {
   type Body,
   callerSlot,
+  type Failure,
   type Host,
   imageToolOf,
   type JsonObjectView,
@@ -41,6 +42,12 @@ type Terms = {
   readonly isFile: boolean
   readonly tier: string
   readonly parseObject: Host['parseObject']
+}
+
+/** The error for a line or an element that cannot be read. */
+export function invalidLine(place: string, cause: unknown): Failure {
+  const why = (cause instanceof Error ? cause.message : String(cause)).replace(/\.$/, '')
+  return fail('batch_line_invalid', { place, why }, { param: place, cause })
 }
 
 /** Checks the requests of a batch one by one, as if each were sent separately, and adds up their maximum cost. */
@@ -94,8 +101,7 @@ export class BatchInput {
     try {
       return this.#terms.parseObject(bytes)
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      throw fail('batch_line_invalid', { place, why }, { param: place, cause: error })
+      throw invalidLine(place, error)
     }
   }
 

@@ -24,7 +24,7 @@ import { eachLine, listElements } from '../../../../src/wire/index.ts'
 import { fail } from '../../errors.ts'
 import { holdMost } from '../../hold-most.ts'
 import { createTakenStage, type DeferredWork, type WorkTools } from '../deferred-work.ts'
-import { BatchInput, type BatchModel } from './batch-input.ts'
+import { BatchInput, type BatchModel, invalidLine } from './batch-input.ts'
 
 /** The number of bytes of requests that are read in one turn of the event loop. */
 const turnBytes = 262_144
@@ -108,14 +108,8 @@ export async function admitBatch(tools: BatchTools, context: RequestContext, tar
 
 /** @throws Failure batch_line_invalid */
 function bodyIn(bytes: Buffer, parse: Host['parseObject'], member: string, place: string): Buffer {
-  let raw: Buffer | undefined
-  let why = `it has no object '${member}'`
-  try {
-    raw = parse(bytes).raw(member)
-  } catch (error) {
-    why = error instanceof Error ? error.message : String(error)
-  }
-  if (!raw) throw fail('batch_line_invalid', { place, why }, { param: place })
+  const raw = parseLine(parse, bytes, place).raw(member)
+  if (!raw) throw fail('batch_line_invalid', { place, why: `it has no object '${member}'` }, { param: place })
   return raw
 }
 
@@ -179,7 +173,7 @@ function parseLine(parse: Host['parseObject'], line: Buffer, place: string): Jso
   try {
     return parse(line)
   } catch (error) {
-    throw fail('batch_line_invalid', { place, why: error instanceof Error ? error.message : '' }, { param: place })
+    throw invalidLine(place, error)
   }
 }
 

@@ -34,6 +34,7 @@ class BatchTotals {
   readonly #groups = new Map<string, Group>()
   readonly implausible = new Set<string>()
   readonly missing = new Set<string>()
+  lines = 0
   /** The number of lines that cannot be read. */
   unread = 0
 
@@ -48,6 +49,7 @@ class BatchTotals {
   }
 
   add(line: Buffer): void {
+    this.lines++
     const answer = this.#answerOf(line)
     if (!answer) return
     const { facet, dialect, job } = this.#terms
@@ -80,14 +82,16 @@ class BatchTotals {
   #answerOf(line: Buffer): { readonly [name: string]: Json } | undefined {
     const { batch } = this.#terms.traits
     const value = parseJsonIfValid(line.toString())
-    if (value === undefined || !batch) {
+    if (!isObject(value) || !batch) {
       this.unread++
       return undefined
     }
     const status = batch.status && readPath(value, batch.status)
     if (typeof status === 'number' && (status < 200 || status > 299)) return undefined
     const answer = readPath(value, batch.response)
-    return isObject(answer) ? answer : undefined
+    if (isObject(answer)) return answer
+    if (typeof status === 'number') this.unread++
+    return undefined
   }
 
   #sum(uses: readonly Use[], facts: UsageFacts): void {
@@ -128,10 +132,11 @@ export async function rateBatch(client: UpstreamClient, terms: WorkTerms, ended:
   }
   const rated = rateGroups(charge.rule as UsageRule, totals.groups)
   const found = { implausible: [...totals.implausible], missing: [...totals.missing], unpriced: rated.unpriced }
-  const reason = reasonOf(found, totals.unread)
+  const isCut = totals.lines < succeededIn(terms, ended)
+  const reason = isCut ? 'results_missing' : reasonOf(found, totals.unread)
   const flags = reason === null ? [] : [reason]
   const lines = rated.lines.map(line => ({ ...line, flags: [...line.flags, ...flags] }))
-  const waits = totals.unread > 0 || needsPerson(facet, model, found)
+  const waits = isCut || totals.unread > 0 || needsPerson(facet, model, found)
   return { lines, reason: reason ?? 'nothing_used', waits, files }
 }
 
@@ -142,6 +147,12 @@ function reasonOf(
   if (unread > 0) return 'results_unreadable'
   if (found.implausible.length > 0) return 'usage_implausible'
   return found.missing.length > 0 ? 'usage_missing' : null
+}
+
+/** The number of requests that the upstream sold, as it counts them; 0 if it counts none. */
+function succeededIn({ traits }: WorkTerms, { bytes }: EndedWork): number {
+  const count = traits.batch && readPath(parseJsonIfValid(bytes.toString()) ?? null, traits.batch.succeeded)
+  return typeof count === 'number' ? count : 0
 }
 
 type Results = {
