@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
 import { access, copyFile, chmod, chown, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -69,6 +70,11 @@ export async function replaceFiles(files: readonly Replacement[], isTakenBack = 
   }
 }
 
+/** Replaces a file, without a backup. @throws WriteError */
+export async function replaceFile(path: string, after: string): Promise<void> {
+  await replaceFiles([{ path, before: await readFile(path, 'utf8'), after }], true)
+}
+
 type Draft = Replacement & {
   readonly real: string
   readonly temporary: string
@@ -108,7 +114,10 @@ async function draft(file: Replacement): Promise<Draft> {
 }
 
 async function needUnchanged({ path, real, before }: Draft): Promise<void> {
-  if ((await readFile(real, 'utf8')) !== before) throw new WriteError('changed', path, 'it has changed since')
+  const bytes = await readFile(real)
+  // Its text has replacements of the other bytes, which would be lost.
+  if (!isUtf8(bytes)) throw new WriteError('read-only', path, 'it is not UTF-8; save it as UTF-8 first')
+  if (bytes.toString('utf8') !== before) throw new WriteError('changed', path, 'it has changed since')
 }
 
 function codeOf(error: unknown): string {
