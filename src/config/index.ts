@@ -53,7 +53,7 @@ export { secretsIn } from './secrets.ts'
 export { shownTextsOf } from './shown-texts.ts'
 export { compareSettings } from './compare-settings.ts'
 export { coveredText } from './placeholder-secrets.ts'
-export { showConfig, type ShownConfig } from './show.ts'
+export { showBroken, showConfig, type ShownConfig } from './show.ts'
 export type { TracedValue } from './trace-values.ts'
 
 export type LoadRequest = {

@@ -66,6 +66,12 @@ export function readYaml(text: string): ReadResult {
   return { root, diagnostics: reader.diagnostics }
 }
 
+/** The readable part of a text with syntax errors; undefined if there is none. */
+export function readBroken(text: string): Tree | undefined {
+  const document = parse(text, { merge: false, uniqueKeys: false })
+  return document?.contents ? new Reader(text).convert(document.contents, []) : undefined
+}
+
 /** The plain value of a foreign file, with aliases and merge keys; undefined if there are diagnostics. */
 export function readForeignYaml(text: string): {
   readonly value: unknown
