@@ -1,11 +1,14 @@
 import type { AdminRequest } from './api.ts'
 import { refuse } from './reasons.ts'
 
+/** The maximum number of changes of one proposal: each reads the files again. */
+export const editsMax = 20
+
 /** Changes of models and groups, in the form of request bodies. */
 export const editsOf = {
   type: 'array',
   minItems: 1,
-  maxItems: 20,
+  maxItems: editsMax,
   items: {
     type: 'object',
     additionalProperties: false,

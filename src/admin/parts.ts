@@ -216,11 +216,21 @@ export type AdminParts = {
     /** Without an earlier configuration, all files of `after` are new, and no changes are listed. */
     compare(before: StoredConfig | undefined, after: StoredConfig): ConfigDifference
     /**
-     * The changes of models and groups that restore the files of that version, each with its current value; undefined
-     * if a text was too long to store.
+     * The changes of models and groups that restore the files of that version, each with its current value, and the
+     * settings afterwards, unless the check refuses them. If there are more than `most` changes, each entry is
+     * one change. Undefined if a text was too long to store.
      * @throws Error if the files are unreadable
      */
-    restore(kept: StoredConfig): Promise<readonly (ConfigEdit & { readonly was: Json | undefined })[] | undefined>
+    restore(
+      kept: StoredConfig,
+      most: number,
+    ): Promise<
+      | {
+          readonly edits: readonly (ConfigEdit & { readonly was: Json | undefined })[]
+          readonly settings: StoredConfig['settings'] | undefined
+        }
+      | undefined
+    >
     /**
      * The same as `costUnder` for a stored configuration, without its secrets; undefined if a text was too long to
      * store.

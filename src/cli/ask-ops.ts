@@ -38,7 +38,7 @@ const portNotKnown =
 /** The reason why a configuration has no address of a running gateway, and the remedy. */
 export function whyNowhere(config: string): string {
   return existsSync(config)
-    ? `${config} does not set server.ops, the address of the running gateway. Set it, or use --ops host:port.`
+    ? `${config} has no readable server.ops, the address of the running gateway. Set it, or use --ops host:port; tollgate check reports its errors.`
     : `${config} does not exist, so the address of the running gateway is unknown. Use -c FILE or --ops host:port.`
 }
 

@@ -9,6 +9,12 @@ export async function needFile(file: string, code: number): Promise<void> {
   })
 }
 
+/** Reports missing sources of an import; a database at an address is no file. @throws Exit */
+export async function needSources(...sources: readonly (string | undefined)[]): Promise<void> {
+  for (const source of sources)
+    if (source !== undefined && !/^postgres(?:ql)?:\/\//.test(source)) await needFile(source, exitCodes.failure)
+}
+
 /** Reports an output file whose folder does not exist. @throws Exit with the code of usage */
 export async function needFolderOf(file: string): Promise<void> {
   const folder = dirname(file)

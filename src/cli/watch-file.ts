@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { globSync, lstatSync, readFileSync, watch } from 'node:fs'
-import { dirname, resolve } from 'node:path'
-import { say } from './exit.ts'
+import { globSync, readFileSync } from 'node:fs'
+import { glob, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 
-const restMs = 200
+const lookMs = 250
 
 /** Further files of a configuration, and patterns that others may match. */
 export type Belonging = { readonly named: readonly string[]; readonly patterns: readonly string[] }
@@ -11,19 +11,23 @@ export type Belonging = { readonly named: readonly string[]; readonly patterns: 
 /**
  * Calls `onChange` when the content of a file, or of a file that belongs to it, has changed and then stayed the same
  * for a moment; editors write in several steps. The returned function sets the files that belong to it now.
+ *
+ * The files are polled instead of watched: a watch does not follow links and moved folders, and receives no events from
+ * some network disks.
  */
 export function watchFile(file: string, onChange: () => void): (belonging: Belonging) => void {
   const path = resolve(file)
   let belonging: Belonging = { named: [], patterns: [] }
-  let known = new Map<string, string | undefined>()
-  let rest: NodeJS.Timeout | undefined
-  const watched = new Set<string>()
+  let seen = ''
+  let isAtRest = true
 
-  const all = (): readonly string[] => [path, ...belonging.named, ...belonging.patterns.flatMap(one => globSync(one))]
-  const readAll = () => new Map(all().map(one => [one, one === path ? readText(one) : digest(readText(one))]))
+  const readAll = () => {
+    const all = [path, ...belonging.named, ...belonging.patterns.flatMap(one => globSync(one))]
+    return new Map(all.map(one => [one, one === path ? readText(one) : digest(readText(one))]))
+  }
+  let known: ReadonlyMap<string, string | undefined> = readAll()
 
-  const look = (): void => {
-    rest = undefined
+  const compare = (): void => {
     const now = readAll()
     // Between two steps of an editor the file may be missing or empty; only the content at rest counts.
     if (now.get(path) === undefined || isSame(now, known)) return
@@ -31,44 +35,43 @@ export function watchFile(file: string, onChange: () => void): (belonging: Belon
     onChange()
   }
 
-  const lookSoon = (): void => {
-    clearTimeout(rest)
-    rest = setTimeout(look, restMs)
-  }
-
-  /** Watches the folder, not the file: an editor that replaces the file would end a watch on it. */
-  const watchFolder = (folder: string): void => {
-    if (watched.has(folder)) return
-    try {
-      watch(folder, { persistent: false }, (_event, name) => {
-        const one = name === null ? undefined : resolve(folder, name)
-        const isOwn =
-          one === undefined || known.has(one) || belonging.patterns.some(pattern => folderOfPattern(pattern) === folder)
-        // The target of a link may change under another name: Kubernetes replaces a folder next to it. Frequent changes
-        // of other files do not postpone the check.
-        if (!isOwn && (rest !== undefined || ![...known.keys()].some(own => dirname(own) === folder && isLink(own))))
-          return
-        lookSoon()
-      })
-      watched.add(folder)
-    } catch (error) {
-      say(`changes in ${folder} cannot be watched (${String(error)}); send SIGHUP to reload`)
-      watched.add(folder)
+  const look = async (): Promise<void> => {
+    const now = await stampsOf([path, ...belonging.named], belonging.patterns)
+    if (now !== seen) isAtRest = false
+    else if (!isAtRest) {
+      isAtRest = true
+      compare()
     }
+    seen = now
   }
+  // A folder that cannot be read is read again at the next look.
+  const tryLook = (): void =>
+    void look()
+      .catch(() => undefined)
+      .finally(lookSoon)
+  const lookSoon = (): void => void setTimeout(tryLook, lookMs).unref()
 
-  known = readAll()
-  watchFolder(dirname(path))
+  lookSoon()
   return now => {
     belonging = now
-    const content = readAll()
     const before = known
     // Changes that were saved during the read count as new.
-    known = new Map([...content].map(([one, own]) => [one, before.has(one) ? before.get(one) : own]))
-    for (const one of content.keys()) watchFolder(dirname(one))
-    for (const pattern of now.patterns) watchFolder(folderOfPattern(pattern))
-    if (!isSame(content, known)) lookSoon()
+    known = new Map([...readAll()].map(([one, own]) => [one, before.has(one) ? before.get(one) : own]))
+    isAtRest = false
   }
+}
+
+/** The identity, size and times of files; they change with each write and replacement. */
+async function stampsOf(named: readonly string[], patterns: readonly string[]): Promise<string> {
+  const all = [...named]
+  for (const pattern of patterns) for await (const one of glob(pattern)) all.push(one)
+  const stamps = await Promise.all(
+    all.map(async one => {
+      const facts = await stat(one, { bigint: true }).catch(() => undefined)
+      return facts ? [one, facts.dev, facts.ino, facts.size, facts.mtimeNs, facts.ctimeNs].join(' ') : one
+    }),
+  )
+  return stamps.join('\n')
 }
 
 function readText(path: string): string | undefined {
@@ -86,15 +89,4 @@ function digest(text: string | undefined): string | undefined {
 
 function isSame(one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>): boolean {
   return one.size === other.size && [...one].every(([key, value]) => other.has(key) && other.get(key) === value)
-}
-
-/** The part of a pattern's path before its first wildcard. */
-function folderOfPattern(pattern: string): string {
-  const parts = dirname(pattern).split('/')
-  const wild = parts.findIndex(part => /[*?[{]/.test(part))
-  return wild === -1 ? dirname(pattern) : parts.slice(0, wild).join('/') || '/'
-}
-
-function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
 }

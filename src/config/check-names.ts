@@ -30,8 +30,9 @@ export function checkNames(root: Tree, known: KnownNames, report: Report): void 
   const families = entriesOf(root, ['families']).map(entry => entry.key)
   const upstreams = entriesOf(root, ['upstreams']).map(entry => entry.key)
   const models = entriesOf(root, ['models']).map(entry => entry.key)
+  const plain = new Set(models.filter(name => starsIn(name) === 0))
   for (const key of models) {
-    checkFallbackNames(root, key, models, report)
+    checkFallbackNames(root, key, plain, report)
     checkName(root, ['models', key, 'family'], 'family', families, report)
     checkUpstreams(root, key, upstreams, report)
     checkPrice(root, key, known, report)
@@ -115,10 +116,14 @@ function checkUpstreams(root: Tree, model: string, known: readonly string[], rep
 }
 
 /** Fallbacks are other models, without `*`: such a name is not one that an upstream can receive. */
-function checkFallbackNames(root: Tree, model: string, known: readonly string[], report: Report): void {
+function checkFallbackNames(root: Tree, model: string, known: ReadonlySet<string>, report: Report): void {
   const path = ['models', model, 'fallbacks']
-  const others = known.filter(name => name !== model && starsIn(name) === 0)
-  for (const i of positionsOf(root, path)) checkName(root, [...path, i], 'fallback', others, report)
+  for (const i of positionsOf(root, path)) {
+    const name = textAt(root, [...path, i])
+    if (name !== model && known.has(name ?? '')) continue
+    const others = [...known].filter(other => other !== model)
+    checkName(root, [...path, i], 'fallback', others, report)
+  }
 }
 
 function checkPrice(root: Tree, model: string, { operations }: KnownNames, report: Report): void {

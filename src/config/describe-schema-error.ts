@@ -149,7 +149,8 @@ function wrongType(schema: SchemaError['schema'], node: Tree, source: string, fo
   const money = schema['format'] === 'money' || schema['format'] === 'factor'
   if (money && node.kind === 'scalar' && typeof node.value === 'number') {
     const message = `found the unquoted number ${source}; amounts must be quoted`
-    return { code: 'money_unquoted', message, remedy: `quote it: "${source}"` }
+    const { shape, remedy } = formats[schema['format'] as 'money' | 'factor']
+    return { code: 'money_unquoted', message, remedy: shape.test(source) ? `quote it: "${source}"` : remedy }
   }
   const name = wanted.join(' or ')
   const message = `found ${found}, which is not ${name}`

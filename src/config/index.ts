@@ -53,7 +53,7 @@ export { secretsIn } from './secrets.ts'
 export { shownTextsOf } from './shown-texts.ts'
 export { compareSettings } from './compare-settings.ts'
 export { coveredText } from './placeholder-secrets.ts'
-export { showConfig, type ShownConfig } from './show.ts'
+export { showBroken, showConfig, type ShownConfig } from './show.ts'
 export type { TracedValue } from './trace-values.ts'
 
 export type LoadRequest = {
@@ -128,6 +128,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const sources = sourcesOf(files)
   const { secrets } = read
   if (!read.written || !read.whole) return { ok: false, findings: report.findings(secrets), ...sources }
+  warnOfReplacedBytes(source, report)
   const { filled: root, secretFiles, variables } = read
   report.follow(root)
 
@@ -178,6 +179,16 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   noteTexts(plan, { source, secrets, sheets: read.sheets, parts: files.texts })
   const trace = () => traceSettings(sound, read, env)
   return { ok: true, plan, notes: findings, trace, parts: files.texts, priceRows: read.priceRows }
+}
+
+/** A reader replaces bytes that are not UTF-8, so that a name or a secret differs from the one in the file. */
+function warnOfReplacedBytes({ text }: Source, report: Report): void {
+  const start = text.indexOf('\uFFFD')
+  if (start === -1) return
+  const message = 'the file contains bytes that are not UTF-8, or a replacement of them (U+FFFD)'
+  const span = { start, end: start + 1 }
+  const remedy = 'save it as UTF-8, and write the character again'
+  report.add({ code: 'file_encoding', severity: 'warning', path: [], span, message, remedy })
 }
 
 /** Empty for a configuration in one file. */

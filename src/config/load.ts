@@ -32,6 +32,8 @@ const tooDeep = {
   remedy: 'look for repeated brackets, colons or dashes here, and remove them',
 }
 
+const notText = { code: 'file_encoding', message: 'the file is not text in UTF-8', remedy: 'save it as UTF-8' }
+
 const tooManyAliases = {
   code: 'yaml_aliases',
   message: 'its aliases expand to too many values',
@@ -44,6 +46,11 @@ const tooManyAliases = {
  * each price is on its own line.
  */
 export function readYaml(text: string): ReadResult {
+  // Each second byte of UTF-16 is one.
+  const nul = text.indexOf('\0')
+  if (nul !== -1) {
+    return { root: undefined, diagnostics: [{ ...notText, path: [], span: { start: nul, end: nul + 1 } }] }
+  }
   const document = parse(text, { merge: false, uniqueKeys: false })
   const syntax = document ? syntaxDiagnostics(document, text) : [{ ...tooDeep, path: [], span: whole }]
   if (!document || syntax.length > 0) return { root: undefined, diagnostics: syntax }
@@ -57,6 +64,12 @@ export function readYaml(text: string): ReadResult {
   const reader = new Reader(text)
   const root = reader.convert(document.contents, [])
   return { root, diagnostics: reader.diagnostics }
+}
+
+/** The readable part of a text with syntax errors; undefined if there is none. */
+export function readBroken(text: string): Tree | undefined {
+  const document = parse(text, { merge: false, uniqueKeys: false })
+  return document?.contents ? new Reader(text).convert(document.contents, []) : undefined
 }
 
 /** The plain value of a foreign file, with aliases and merge keys; undefined if there are diagnostics. */

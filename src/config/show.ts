@@ -1,11 +1,13 @@
 import { PartFiles, type PartTexts } from './compose/part-files.ts'
 import type { Environment } from './environment.ts'
+import { interpolate } from './interpolate.ts'
+import { readBroken } from './load.ts'
 import { readFilled } from './read-filled.ts'
 import { Report } from './report.ts'
 import { isBareReference, maskAddresses, type Secrets } from './secrets.ts'
 import { Source } from './source.ts'
 import { type TracedValue, traceValues } from './trace-values.ts'
-import type { Span } from './tree.ts'
+import { findNode, type Path, type Span, type Tree } from './tree.ts'
 
 /** A configuration for people: its text, and every value with its place and source. */
 export type ShownConfig = { readonly text: string; readonly origins: readonly TracedValue[] }
@@ -26,6 +28,17 @@ export async function showConfig(
   if (!read.written) return { text: secrets.mask(source.ownText), origins: [] }
   return { text: showOwnText(source.ownText, secrets), origins: traceValues(read, env) }
 }
+
+/** One text of a file with syntax errors, with its variables filled in; undefined if it is missing. */
+export function showBroken(text: string, path: Path, env: Environment): string | undefined {
+  const root = readBroken(text.replace(/^\uFEFF/, ''))
+  const { node, whole } = findNode(root ?? nothing, path)
+  if (!whole || node.kind !== 'scalar' || typeof node.value !== 'string') return undefined
+  const filled = interpolate(node.value, env, new Map())
+  return filled.ok ? filled.text : undefined
+}
+
+const nothing: Tree = { kind: 'list', span: { start: 0, end: 0 }, elements: [] }
 
 /** The text of the main file, followed by all others. */
 export function showOwnText(text: string, secrets: Secrets): string {

@@ -462,9 +462,12 @@ class RunningGateway implements Gateway {
       reload: isOwn ? by => reloads.run({ how: 'console', by }) : undefined,
       history: {
         compare: diffConfigs,
-        restore: async kept => {
+        restore: async (kept, most) => {
           const then = await this.#source.listKept(kept, this.plan)
-          return then && restoringEdits(await edits.list(), then)
+          if (!then) return undefined
+          const found = restoringEdits(await edits.list(), then, most)
+          const planned = await edits.planOf(found)
+          return { edits: found, settings: 'plan' in planned ? planned.plan.settings : undefined }
         },
         cost: async (kept, span, signal) => {
           const loaded = await this.#source.judgeKept(kept, this.plan)

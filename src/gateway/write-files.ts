@@ -1,6 +1,8 @@
+import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
 import { access, copyFile, chmod, chown, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { systemClock } from '../util/index.ts'
 
 /** The old and the new text of a file. */
 export type Replacement = { readonly path: string; readonly before: string; readonly after: string }
@@ -65,8 +67,14 @@ export async function replaceFiles(files: readonly Replacement[], isTakenBack = 
     const path = (error as NodeJS.ErrnoException).path ?? files[0]?.path ?? ''
     throw new WriteError('read-only', path, codeOf(error))
   } finally {
-    for (const { temporary } of drafts) await rm(temporary, { force: true })
+    // After a rename, the name may belong to another writer.
+    for (const one of drafts) if (!done.includes(one)) await rm(one.temporary, { force: true })
   }
+}
+
+/** Replaces a file, without a backup. @throws WriteError */
+export async function replaceFile(path: string, after: string): Promise<void> {
+  await replaceFiles([{ path, before: await readFile(path, 'utf8'), after }], true)
 }
 
 type Draft = Replacement & {
@@ -76,8 +84,12 @@ type Draft = Replacement & {
   readonly mode: number
 }
 
+/** A writer needs less time, unless it was killed. */
+const writerMsMax = 60_000
+
 /**
  * Writes the new text to a file next to the old one. The file is hidden, so that patterns of `include` do not match it.
+ * Its name is the same for all writers of a file, so that only one of them compares and replaces it at a time.
  */
 async function draft(file: Replacement): Promise<Draft> {
   const { path, after } = file
@@ -86,11 +98,13 @@ async function draft(file: Replacement): Promise<Draft> {
   const real = await realpath(path)
   const { mode, uid, gid } = await stat(real)
   const name = join(dirname(real), `.${basename(real)}`)
-  const temporary = `${name}.${process.pid}.new`
+  const temporary = `${name}.new`
+  await removeLeftover(temporary)
+  const handle = await open(temporary, 'wx', 0o600).catch((error: unknown) => {
+    if (codeOf(error) !== 'EEXIST') throw error
+    throw new WriteError('changed', path, 'another change of it is being written')
+  })
   try {
-    // Removes the leftover of an earlier process with the same id.
-    await rm(temporary, { force: true })
-    const handle = await open(temporary, 'wx', 0o600)
     try {
       await handle.writeFile(after, 'utf8')
       await handle.sync()
@@ -107,8 +121,16 @@ async function draft(file: Replacement): Promise<Draft> {
   }
 }
 
+async function removeLeftover(temporary: string): Promise<void> {
+  const facts = await stat(temporary).catch(() => undefined)
+  if (facts && systemClock.now() - facts.mtimeMs > writerMsMax) await rm(temporary, { force: true })
+}
+
 async function needUnchanged({ path, real, before }: Draft): Promise<void> {
-  if ((await readFile(real, 'utf8')) !== before) throw new WriteError('changed', path, 'it has changed since')
+  const bytes = await readFile(real)
+  // Its text has replacements of the other bytes, which would be lost.
+  if (!isUtf8(bytes)) throw new WriteError('read-only', path, 'it is not UTF-8; save it as UTF-8 first')
+  if (bytes.toString('utf8') !== before) throw new WriteError('changed', path, 'it has changed since')
 }
 
 function codeOf(error: unknown): string {

@@ -16,7 +16,11 @@ import { EventReader } from '../../plugins/token-usage/read-events.ts'
 import { MemberReader } from '../../plugins/token-usage/read-members.ts'
 import { EventReading, JsonReading } from '../../plugins/token-usage/reading.ts'
 import { StreamEstimate } from '../../plugins/token-usage/stream-estimate.ts'
+import { checkNames } from '../../src/config/check-names.ts'
 import { readYaml } from '../../src/config/load.ts'
+import { Report } from '../../src/config/report.ts'
+import { Source } from '../../src/config/source.ts'
+import type { Tree } from '../../src/config/tree.ts'
 import { gatherSecrets } from '../../src/config/secrets.ts'
 import { provenStyle } from '../../src/api-formats/caller-style.ts'
 import { openai } from '../../src/api-formats/openai.ts'
@@ -82,6 +86,26 @@ const configurations: Reader['kinds'] = {
   'one line': bytes => around('models: [', fill(bytes, 'a, '), 'b]'),
   'one text': bytes => around('name: "', fill(bytes, 'word \\"'), '"'),
   faults: bytes => fill(bytes, 'a: [}\n'),
+}
+
+/** Each model has a name of its own, and falls back to the next one. */
+const named: Reader['kinds'] = {
+  models: bytes => {
+    let text = 'models:\n'
+    for (let i = 0; text.length < bytes; i++) text += `  m${i}: { price: free, upstream: u, fallbacks: [m${i + 1}] }\n`
+    const whole = Buffer.from(text)
+    trees.set(whole, { source: new Source('gateway.yaml', text), root: readYaml(text).root as Tree })
+    return whole
+  },
+}
+/** Only the check is measured. */
+const trees = new WeakMap<Uint8Array, { readonly source: Source; readonly root: Tree }>()
+
+function checkNamesIn(bytes: Buffer): void {
+  const { source, root } = trees.get(bytes) as { readonly source: Source; readonly root: Tree }
+  const report = new Report(source)
+  report.follow(root)
+  checkNames(root, {}, report)
 }
 
 const quoted = new SecretSearch(['k9Asecret-keysecret-key'])
@@ -217,6 +241,7 @@ export const readers: readonly Reader[] = [
     },
     read: bytes => gatherSecrets(undefined, '', []).mask(bytes.toString()),
   },
+  { name: 'names of a configuration', kinds: named, bytesMax: 1 << 15, read: checkNamesIn },
   { name: 'configuration', kinds: configurations, bytesMax: 1 << 14, read: bytes => readYaml(bytes.toString()) },
 ]
 

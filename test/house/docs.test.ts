@@ -6,6 +6,7 @@ import t from 'tap'
 import { consoleErrors } from '../../src/admin/errors.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { eventKinds } from '../../src/domain/index.ts'
+import { loadConfig } from '../../src/index.ts'
 import { runCommand } from '../harness/commands.ts'
 import { commandsOf, findCommandFault } from './documented-commands.ts'
 import { anchorsOf } from './references.ts'
@@ -66,6 +67,22 @@ t.test('a line number of gateway.yaml on a page is that of its model', async t =
     for (const [place, line] of shown)
       t.match(lines[Number(line) - 1], /^  (?:alpha|beta)-\S+: \{ family/, `${page}: ${place}`)
   }
+})
+
+t.test('an example of models with their families is valid next to the shipped configuration', async t => {
+  const env = { GAMMA_KEY: 'k' }
+  const shipped = (await read('gateway.yaml')).replaceAll(/^ {2}text:/gm, '  openai: { url: "simulator:text" }\n$&')
+  let count = 0
+  for (const page of ['README.md', 'README.zh.md', 'docs/price-rules.md'])
+    for (const [, text = ''] of (await read(page)).matchAll(/^```yaml\n([^]*?)^```/gm)) {
+      const parts = { [resolve('example.yaml')]: text.replace('upstream: google', 'upstream: text') }
+      // A family of the shipped file cannot be set twice.
+      if (/^ {2}chat:/m.test(text)) continue
+      const loaded = await loadConfig({ file: 'gateway.yaml', text: `${shipped}include: [example.yaml]\n`, parts }, env)
+      t.same(loaded.ok ? [] : loaded.findings, [], `${page}: ${text.slice(0, 40)}`)
+      count++
+    }
+  t.ok(count >= 5, `${count} examples`)
 })
 
 t.test('every command line of a page has known options, allowed values and no argument too many', async t => {

@@ -82,6 +82,19 @@ t.test('a change is proposed, written in place and applied, or nothing is change
   t.equal((await viewer.get('/api/config/editable')).status, 403)
 })
 
+t.test('a file that is not UTF-8 is not written, because its other bytes would be lost', async t => {
+  const started = await start(t, { simulated: true, onDisk: true, edit: [{ 'server/console_edits': 'on' }] })
+  const root = await enterAsAdmin(started)
+  const file = join(started.folder, 'gateway.yaml')
+  const bytes = Buffer.concat([await readFile(file), Buffer.from('# caf\u00e9\n', 'latin1')])
+  await writeFile(file, bytes)
+  const { base } = (await root.get('/api/config/editable')).body as { base: string }
+  const refused = await root.post('/api/config/write', { edits: [price('0.05')], base })
+  t.match([refused.status, refused.code], [409, 'config_read_only'])
+  t.match(refused.text, /not UTF-8/)
+  t.same(await readFile(file), bytes)
+})
+
 t.test('without permission a change is a patch, and nothing is written', async t => {
   const started = await start(t, { simulated: true, onDisk: true })
   const root = await enterAsAdmin(started)

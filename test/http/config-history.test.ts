@@ -190,3 +190,79 @@ t.test('history is listed, compared, and rated again without secrets', async t =
   t.match(whole, /^--- gateway\.yaml\n\+\+\+ gateway\.yaml of 1\n@@ -0,0 \+1,\d+ @@\n\+/, 'the first is new, all of it')
   t.match(await run('diff', '77'), { code: 2, stderr: /there is no configuration 77/ })
 })
+
+const listed = `version: 1
+currency: USD
+server: { listen: "127.0.0.1:0", ops: "127.0.0.1:0" }
+storage: "\${TOLLGATE_STORAGE}"
+groups:
+  default: { rpm: 60 }
+upstreams: { text: { url: "simulator:text" } }
+pipeline: [auth, ratelimit, token-usage]
+families:
+  chat: { forward: { chat: { all: true } }, token-usage: {} }
+model_lists:
+  small: { family: chat, upstream: text, models: { one: { input: "1", output: "2" } } }
+models:
+  own: { family: chat, upstream: text, prices: { input: "1", output: "2" } }   # a comment
+routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
+`
+
+t.test('a restore omits and lists what only the file can change', async t => {
+  const started = await start(t, { simulated: true, yaml: listed })
+  const admin = await enterAsAdmin(started)
+  type Restoring = { readonly edits: readonly { readonly path: readonly string[]; readonly value?: unknown }[] }
+  const restoring = async (id: number) => (await admin.get(`/api/config/history/${id}/edits`)).body as Restoring
+  const propose = async ({ edits }: Restoring) =>
+    (await admin.post('/api/config/propose', { edits: edits.map(({ path, value }) => ({ path, value })) })).body
+  await kept(started, 1)
+  await started.reload([
+    { 'groups/default/rpm': 61 },
+    ['groups:\n', 'groups:\n  later: { rpm: 5 }\n'],
+    ['one: { input: "1"', 'one: { input: "3"'],
+  ])
+  await kept(started, 2)
+  const second = await restoring(1)
+  t.match(second, {
+    edits: [{ path: ['groups', 'default', 'rpm'], value: 60, was: 61 }],
+    left: [/^groups\.later\.rpm$/, /^groups\.later/, /^groups\.later/, /^groups\.later/, 'models.one.prices.input'],
+  })
+  t.equal(second.edits.length, 1, 'only the file can remove the group and change the list')
+  t.match(await propose(second), { ok: true, changes: ['groups.default.rpm: 61 → 60'] })
+
+  // A model that left its list, and one that joined it.
+  await started.reload([
+    ['one: { input: "3", output: "2" }', 'own: { input: "1", output: "2" }'],
+    [
+      '  own: { family: chat, upstream: text, prices: { input: "1"',
+      '  one: { family: chat, upstream: text, prices: { input: "1"',
+    ],
+  ])
+  await kept(started, 3)
+  const third = await restoring(1)
+  t.same(
+    third.edits.map(({ path }) => path.join('.')),
+    ['groups.default.rpm'],
+  )
+  t.match(await propose(third), { ok: true })
+})
+
+t.test('a restore of many prices fits into one proposal, and keeps comments', async t => {
+  const lines = Array.from(
+    { length: 12 },
+    (_, i) => `  m${i}: { family: chat, upstream: text, prices: { input: "1", output: "2" } }   # comment ${i}\n`,
+  )
+  const started = await start(t, { simulated: true, yaml: listed.replace('models:\n', `models:\n${lines.join('')}`) })
+  const admin = await enterAsAdmin(started)
+  await kept(started, 1)
+  await started.reload([[/prices: { input: "1", output: "2" }/g, 'prices: { input: "3", output: "4" }']])
+  await kept(started, 2)
+  const { edits } = (await admin.get('/api/config/history/1/edits')).body as {
+    edits: { path: string[]; value: unknown; was: unknown }[]
+  }
+  t.match(edits, [{ path: ['models', 'm0'], value: { prices: { input: '1' } }, was: { prices: { input: '3' } } }])
+  t.equal(edits.length, 13, 'one change for each model')
+  const body = { edits: edits.map(({ path, value }) => ({ path, value })) }
+  const proposed = await admin.post('/api/config/propose', body)
+  t.match(proposed.body, { ok: true, patch: /\n\+  m11: .* input: "1", output: "2" } }   # comment 11\n/ })
+})

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { openDatabase } from '../harness/database.ts'
@@ -71,6 +71,19 @@ t.test('commands inspect a running gateway and its storage', async t => {
     })
     t.match(await tollgate('users', 'erase', 'local', '--dry-run'), { code: 1, stderr: /'local' is not a person/ })
     t.match(await tollgate('usage', '--since', 'soon'), { code: 2, stderr: /--since soon: expected a date/ })
+  })
+
+  await t.test('a file with a syntax error does not hide the gateway that runs without it', async t => {
+    const text = await readFile(site.config)
+    await appendFile(site.config, 'half: [1,\n')
+    t.match(await tollgate('healthcheck'), { code: 0 })
+    t.match(await tollgate('status'), { code: 0, stdout: /^gateway +ready/m })
+    t.match(await tollgate('reload'), { code: 3, stderr: /:\d+:\d+ .*not YAML/ })
+    await writeFile(site.config, text)
+    t.match(await tollgate('reload'), { code: 0 })
+    await writeFile(site.config, 'half: [1,\n')
+    t.match(await tollgate('status'), { code: 4, stderr: /tollgate check reports its errors/ })
+    await writeFile(site.config, text)
   })
 
   await gateway.stop()

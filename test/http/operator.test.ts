@@ -1,8 +1,12 @@
+import { existsSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Status } from '../../src/index.ts'
+import { prepareSite } from '../harness/child.ts'
 import { openOperated } from '../harness/operated.ts'
 import { askOnce } from '../harness/ask.ts'
 import { start } from '../harness/start.ts'
@@ -124,3 +128,16 @@ t.test(
     t.equal(await post(`${near}/reload`, {}), 200)
   },
 )
+
+t.test('a file saved while the gateway starts is applied', async t => {
+  const site = await prepareSite(t.testdir(), { upstreams: {} })
+  const storage = join(site.folder, 'new.db')
+  const gateway = site.start({ TOLLGATE_STORAGE: `sqlite:${storage}` })
+  t.teardown(() => gateway.kill())
+  // The file has been read when the storage is opened.
+  while (!existsSync(storage)) await sleep(1)
+  await writeFile(site.config, (await readFile(site.config, 'utf8')).replace('2K: "0.04"', '2K: "0.05"'))
+  await gateway.ready
+  await Promise.race([gateway.hears(/reloaded: revision/), sleep(10_000)])
+  t.match(gateway.said(), /price of alpha-image-2 2K: 0\.04 USD → 0\.05 USD/)
+})

@@ -1,6 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, readlink, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { caseName } from '../harness/case-name.ts'
 import { findConfigKey, listConfigKeys } from '../../src/index.ts'
 import { makeFolder, root } from '../harness/folder.ts'
 
@@ -26,6 +27,27 @@ t.test('fmt writes the layout, --check only reports; a broken file is unchanged'
   await writeFile(place.path('unset.yaml'), 'version:   1\nstorage: "${UNSET_HERE}"\n')
   t.match(await place.run('fmt', 'unset.yaml'), { code: 0 }, 'a file that is not valid can be laid out all the same')
   t.equal(await readFile(place.path('unset.yaml'), 'utf8'), 'version: 1\nstorage: "${UNSET_HERE}"\n')
+})
+
+t.test('fmt and init --vendor follow links, keep the mode, and lose no byte', async t => {
+  const place = await makeFolder(t)
+  await place.write('gateway.yaml', ['currency: USD', 'currency:    USD'])
+  const file = place.path('gateway.yaml')
+  await mkdir(place.path('real'))
+  await rename(file, place.path('real/gateway.yaml'))
+  await symlink('real/gateway.yaml', file)
+  await chmod(file, 0o600)
+  for (const command of [['fmt'], ['init', '--vendor', 'fal']]) {
+    const named = (what: string) => caseName({ command: command[0], what })
+    t.match(await place.run(...command), { code: 0 }, named('exit'))
+    t.equal(await readlink(file), 'real/gateway.yaml', named('link'))
+    t.equal((await stat(file)).mode & 0o777, 0o600, named('mode'))
+  }
+  t.match(await readFile(place.path('real/gateway.yaml'), 'utf8'), /\ncurrency: USD\n[^]*fal/)
+  const bytes = Buffer.from('version: 1 # caf\u00e9\ncurrency:    USD\n', 'latin1')
+  await writeFile(file, bytes)
+  t.match(await place.run('fmt'), { code: 1, stderr: /not UTF-8; save it as UTF-8 first/ })
+  t.same(await readFile(file), bytes)
 })
 
 t.test('check and lint print GitHub and SARIF formats; exit codes stay', async t => {

@@ -6,6 +6,7 @@ import { formatText } from '../../src/config/format-text.ts'
 import { shiftPoint, toDecimal, toPrice } from '../../src/tools/import/decimals.ts'
 import { importConfig, loadConfig } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
+import { makeFolder } from '../harness/folder.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'tollgate-import-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -204,4 +205,20 @@ t.test('another kind of file is refused at its place', async t => {
   t.match(await importConfig(file, 'litellm'), { ok: false, findings: [{ code: 'yaml_syntax' }] })
   await t.rejects(importConfig(join(folder, 'none.yaml'), 'litellm'), /ENOENT/)
   t.equal(await readFile(file, 'utf8'), 'a: [1\n')
+})
+
+t.test('a missing source is one sentence', async t => {
+  const place = await makeFolder(t)
+  await place.write('config.yaml')
+  for (const [args, missing] of [
+    [['nope.yaml'], 'nope.yaml'],
+    [['config.yaml', '--prices', 'table.json'], 'table.json'],
+    [['litellm', 'config.yaml', '--database', 'dump.sql', '--dry-run'], 'dump.sql'],
+    [['new-api', 'nope.db', '--dry-run'], 'nope.db'],
+  ] as const)
+    t.match(
+      await place.run('import', ...args),
+      { code: 1, stdout: '', stderr: `${missing} does not exist\n` },
+      caseName({ missing }),
+    )
 })

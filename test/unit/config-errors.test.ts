@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { isConsolePath } from '../../src/gateway/console-listener.ts'
 import { type Finding, formatFindings, loadPlan } from '../../src/config/index.ts'
+import { caseName } from '../harness/case-name.ts'
 import { resolveSample, sampleNames, sampleText } from './config-sample.ts'
 
 const folder = new URL('../cases/config-errors/', import.meta.url)
@@ -51,6 +52,25 @@ t.test('an endlessly nested text is refused with a position, for every kind of n
     t.match(deep, { line: Number, message: /more than 100 levels/, remedy: /remove them/ }, `${depth} names`)
     t.ok(deep && deep.line > 100, `${depth} names: where they are too deep`)
   }
+})
+
+t.test('a file that is not UTF-8 is refused, and a replaced byte is a warning', async t => {
+  const valid = sampleText.replace('version: 1', 'version: 1 # café')
+  const env = { ONE_KEY: 'k' }
+  for (const [name, text] of [
+    ['UTF-16', Buffer.from(`\uFEFF${valid}`, 'utf16le').toString('utf8')],
+    ['a zero byte', `${valid}\0`],
+  ] as const) {
+    const found = await findingsOf(text, env)
+    t.match(found, [{ severity: 'error', code: 'file_encoding', remedy: 'save it as UTF-8' }], caseName({ name }))
+    t.equal(found.length, 1, caseName({ name, what: 'number' }))
+  }
+  const bytes = await findingsOf(Buffer.from(valid, 'latin1').toString('utf8'), env)
+  t.match(
+    bytes.filter(({ code }) => code === 'file_encoding'),
+    [{ severity: 'warning', line: valid.slice(0, valid.indexOf('é')).split('\n').length }],
+  )
+  t.notMatch(await findingsOf(valid, env), [{ code: 'file_encoding' }])
 })
 
 t.test('a finding shows its line, with a caret under the position', async t => {

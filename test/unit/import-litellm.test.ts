@@ -718,11 +718,18 @@ t.test('fallbacks of every kind lead to models that accept their requests, in an
       line('gpt', 'openai/gpt-x'),
       line('mini', 'openai/mini-x'),
       { ...line('embed', 'openai/embed-x', { output_cost_per_token: undefined }), model_info: { mode: 'embedding' } },
+      { ...line('odd', 'openai/odd-x'), model_info: {} },
       image('draw', 0.04),
       image('paint', 0.02),
     ],
     router_settings: {
-      fallbacks: [{ claude: ['gpt', 'gem'] }, { gem: 'claude' }, { draw: ['paint'] }, { embed: ['gpt'] }],
+      fallbacks: [
+        { claude: ['gpt', 'gem'] },
+        { gem: 'claude' },
+        { draw: ['paint'] },
+        { embed: ['gpt'] },
+        { odd: ['gpt'] },
+      ],
       model_group_alias: { sonnet: 'claude', any: 'gpt', pencil: 'draw' },
     },
     litellm_settings: { default_fallbacks: ['mini', 'nowhere'], num_retries: 0 },
@@ -753,6 +760,7 @@ t.test('fallbacks of every kind lead to models that accept their requests, in an
   t.ok(notes.includes('draw: responses of its fallback paint are charged as draw'))
   t.same(losses, [
     'embed: the fallback gpt is not translated: its family is not embedding',
+    'odd: its fallback gpt is not translated: odd is not imported',
     'the default fallback nowhere is not translated: the model does not exist',
   ])
   t.match(text, '  claude: { family: messages, upstream: anthropic, send_as: claude-x, fallbacks: [gpt, gem], prices:')

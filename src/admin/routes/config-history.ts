@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type StoredConfig, configHistoryJson, showWhatIf } from '../../domain/index.ts'
 import { costUnderAnswer, restoreAnswer, takenAnswer, takenDiffAnswer } from '../answers.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
+import { editsMax } from '../config-edits.ts'
 import { fail } from '../errors.ts'
 import { findingRecord } from '../finding-record.ts'
 import { refuse } from '../reasons.ts'
@@ -124,27 +125,32 @@ function restoreRoute(inTurn: <T>(work: () => Promise<T>) => Promise<T>) {
       const { parts } = request
       return inTurn(async () => {
         const kept = await findKept(request)
-        const edits = await parts.history.restore(kept)
-        if (!edits) throw refuse('conflict', 'not_kept', {})
+        const restored = await parts.history.restore(kept, editsMax)
+        if (!restored) throw refuse('conflict', 'not_kept', {})
         const newest = await parts.storage.configs.newest()
         const now = newest && (await parts.storage.configs.find(newest.id))
         return {
-          edits: edits.map(({ value, was, ...edit }) => ({
+          edits: restored.edits.map(({ value, was, ...edit }) => ({
             ...edit,
             ...(value !== undefined && { value }),
             ...(was !== undefined && { was }),
           })),
-          left: now ? otherSettings(now, kept) : [],
+          left: now ? otherSettings(now, kept, restored.settings) : [],
         }
       })
     },
   })
 }
 
-/** The paths of changed settings that do not belong to models and groups. */
-function otherSettings({ settings: now }: StoredConfig, { settings: then }: StoredConfig): readonly string[] {
+/** The paths of changed settings that stay changed. If the result is unknown, those of models and groups are omitted. */
+function otherSettings(
+  { settings: now }: StoredConfig,
+  { settings: then }: StoredConfig,
+  after: StoredConfig['settings'] | undefined,
+): readonly string[] {
+  const isRestored = (path: string) => (after ? after[path] === then[path] : /^(?:models|groups)\b/.test(path))
   const paths = new Set([...Object.keys(now), ...Object.keys(then)])
-  return [...paths].filter(path => !/^(?:models|groups)\b/.test(path) && !isDeepStrictEqual(now[path], then[path]))
+  return [...paths].filter(path => !isDeepStrictEqual(now[path], then[path]) && !isRestored(path))
 }
 
 /** @throws Failure not_found */

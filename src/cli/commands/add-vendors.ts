@@ -1,8 +1,9 @@
 import { constants } from 'node:fs'
-import { copyFile, readFile, rename, writeFile } from 'node:fs/promises'
+import { copyFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadConfig, type Merged, mergeRecipes, type Recipe } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
+import { replaceConfig } from '../replace-config.ts'
 import { showFindings } from '../show-findings.ts'
 import { describeVariable } from './recipes.ts'
 
@@ -17,10 +18,7 @@ export async function addVendors(folder: string, recipes: readonly Recipe[]): Pr
   if (added.length === 0) return say(`${file} is already up to date; nothing was written`)
   await refuseInvalid(file, text, merged, recipes)
   const backup = await keep(file)
-  // A gateway that watches the file sees the old text or the new one.
-  const fresh = `${file}.new`
-  await writeFile(fresh, merged)
-  await rename(fresh, file)
+  await replaceConfig(file, merged)
   for (const path of added) say(`added      ${path}`)
   say(`updated ${file}; backup: ${backup}`)
   reportNeeds(recipes)

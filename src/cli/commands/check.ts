@@ -25,6 +25,6 @@ export async function check(file: string, { format, strict }: Options): Promise<
     )
   const { models, families, routes, revision } = loaded.plan
   say(
-    `${file} is valid: ${models.size} models in ${families.size} families, ${routes.length} routes, revision ${revision}`,
+    `${file} is valid: ${countOf(models.size, 'model')} in ${families.size} ${families.size === 1 ? 'family' : 'families'}, ${countOf(routes.length, 'route')}, revision ${revision}`,
   )
 }

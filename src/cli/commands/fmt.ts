@@ -1,6 +1,6 @@
-import { realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { formatConfig } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
+import { replaceConfig } from '../replace-config.ts'
 import { showFindings } from '../show-findings.ts'
 
 /** Writes a configuration in its canonical layout; with `check` it only reports whether the layout is canonical. */
@@ -9,15 +9,6 @@ export async function fmt(file: string, { check }: { readonly check: boolean }):
   if (!formatted.ok) throw new Exit(exitCodes.configInvalid, await showFindings(formatted.findings))
   if (!formatted.changed) return say(`${file} is formatted`)
   if (check) throw new Exit(exitCodes.failure, `${file} is not formatted; run tollgate fmt ${file}`)
-  await replace(file, formatted.text)
+  await replaceConfig(file, formatted.text)
   say(`${file} has been formatted`)
-}
-
-/** Replaces the file in one step: a gateway that reads it gets the old text or the new one, never a part. */
-async function replace(file: string, text: string): Promise<void> {
-  const path = await realpath(file)
-  const temporary = `${path}.${process.pid}.tmp`
-  const { mode } = await stat(path)
-  await writeFile(temporary, text, { mode })
-  await rename(temporary, path)
 }

@@ -9,6 +9,7 @@ import {
   writeImported,
 } from '../import-files.ts'
 import { adoptPeople, recordOfPeople, reportPeople } from '../adopt-people.ts'
+import { needSources } from '../need-file.ts'
 import { withProgress } from '../progress.ts'
 import { showFindings } from '../show-findings.ts'
 
@@ -34,6 +35,7 @@ export async function importFrom(
       exitCodes.usage,
       'use --out for a gateway.yaml whose storage receives the keys; --dry-run reports what would happen',
     )
+  await needSources(source, options.prices, database)
   const secretsAt = secrets === undefined ? undefined : placeOfSecrets(secrets, out)
   const imported = await withProgress(`reading ${source}`, () => importConfig(source, from, { ...options, secretsAt }))
   if (!imported.ok) throw new Exit(exitCodes.configInvalid, await showFindings(imported.findings))

@@ -11,8 +11,13 @@ import { watchFile } from '../watch-file.ts'
 /** Runs the gateway until a signal ends it: SIGTERM and SIGINT drain, a second one ends at once, SIGHUP reloads. */
 export async function serve({ config }: { readonly config: string }): Promise<void> {
   const release = await prepareProcess()
+  // The watch begins before the file is read, so that it sees what is saved during the start.
+  const opening = Promise.withResolvers<Served>()
+  const follow = watchFile(config, () => {
+    void opening.promise.then(served => reload(served, 'file')).then(files => follow(files))
+  })
   const served = await open(config).finally(release)
-  const follow = watchFile(config, () => void reload(served, 'file').then(files => follow(files)))
+  opening.resolve(served)
   follow(filesOf(served.plan.files))
   handleSignals(served, follow)
   await watchSecrets({

@@ -346,7 +346,7 @@ function addFallback(
   { note, lose }: Reporter,
 ): void {
   const [model, next] = [result.get(name), typeof other === 'string' ? models.get(other) : undefined]
-  if (!model) return lose(`${name}: its fallback ${textOf(other)} is not translated: the model does not exist`)
+  if (!model) return lose(`${name}: its fallback ${textOf(other)} is not translated: ${name} is not imported`)
   const isApart = model.family === imageFamily
   const why = !next ? 'the model does not exist' : whyNoFallback(model, next, isApart)
   if (!next || why !== undefined) return lose(`${name}: the fallback ${textOf(other)} is not translated: ${why}`)
