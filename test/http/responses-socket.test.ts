@@ -1,6 +1,8 @@
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import t from 'tap'
 import type { Test } from 'tap'
+import { opcodes, writeFrame } from '../../src/engine/sessions/frames.ts'
 import { openTalk, Refused, type Talk } from '../harness/web-socket.ts'
 import { type Edits, start } from '../harness/start.ts'
 
@@ -133,4 +135,27 @@ t.test('ends a session that is idle or sends a message over the size limit', asy
   caller.socket.send('x'.repeat(70_000))
   const [code] = (await once(caller.socket, 'close')) as [number]
   t.equal(code, 1009)
+})
+
+t.test('does not read a client that does not read the answers to its messages and pings', async t => {
+  const on = await start(t, { simulated: true })
+  for (const [name, opcode, text] of [
+    ['invalid messages', opcodes.text, 'x'],
+    ['pings', opcodes.ping, 'x'.repeat(120)],
+    ['warm-ups', opcodes.text, JSON.stringify(create({ generate: false, input: [] }))],
+  ] as const) {
+    const caller = await openTalk(t, on.url + path, on.key)
+    const { _socket: socket } = caller.socket as unknown as { readonly _socket: Socket }
+    socket.removeAllListeners('data').pause()
+    const frames = Buffer.concat(Array<Buffer>(10_000).fill(writeFrame(opcode, Buffer.from(text), true)))
+    // The buffers of the system take some MiB in each direction.
+    for (let bytes = 0; bytes < 64 * 1024 * 1024; bytes += frames.length) socket.write(frames)
+    for (let last = -1; last !== socket.writableLength; ) {
+      last = socket.writableLength
+      await new Promise(resolve => setTimeout(resolve, 500))
+    }
+    t.ok(socket.writableLength > 32 * 1024 * 1024, `${name}: the client holds what it could not send`)
+    caller.socket.terminate()
+    await caller.closed
+  }
 })

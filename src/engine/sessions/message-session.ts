@@ -16,6 +16,8 @@ const openMax = 16
 const errorBytesMax = 1024 * 1024
 const shownHeaders = /^(?:retry-after|retry-after-ms|x-should-retry|x-request-id|x-ratelimit-.+)$/
 const closeMs = 2_000
+/** The maximum number of unsent bytes; with more of them, the client is not read. */
+const unsentBytesMax = 1024 * 1024
 
 type JsonObject = { readonly [name: string]: Json }
 
@@ -64,6 +66,7 @@ export class MessageSession implements Timed {
     this.deadlineAt = now + Math.min(route.session.totalMs, route.session.idleMs, route.session.pingMs)
     socket.on('message', (data, isBinary) => this.#read(data as Buffer, isBinary))
     socket.on('pong', () => void (this.#isAlive = true))
+    socket.on('ping', data => this.#write(written => socket.pong(data, false, written)))
     // The library closes the connection with the right code.
     socket.on('error', () => undefined)
     socket.on('close', code => this.#onClose(code))
@@ -182,7 +185,19 @@ export class MessageSession implements Timed {
   /** Sends an event. Resolves once it is written, so that a slow client slows down the response. */
   #say(event: JsonObject, lane: string | undefined): Promise<void> {
     const text = JSON.stringify(lane === undefined ? event : this.#format.onLane(event, lane))
-    return new Promise(resolve => this.#socket.send(text, () => resolve()))
+    return this.#write(written => this.#socket.send(text, written))
+  }
+
+  /** Does not read a client that does not read: its messages, also invalid ones, and its pings are all answered. */
+  #write(write: (written: () => void) => void): Promise<void> {
+    const socket = this.#socket
+    const { promise, resolve } = Promise.withResolvers<void>()
+    write(() => {
+      if (socket.isPaused && socket.bufferedAmount <= unsentBytesMax) socket.resume()
+      resolve()
+    })
+    if (socket.bufferedAmount > unsentBytesMax) socket.pause()
+    return promise
   }
 
   #end(code: number, failure: Failure): undefined {
