@@ -36,6 +36,8 @@ export type FrameReader = {
   onMessage?(payload: Buffer | undefined, bytes: number, end: number): void
   /** A piece of a message, still masked. Byte `phase` of `mask` masks the first byte. */
   onPiece?(piece: Buffer, mask: Buffer, phase: number): void
+  /** A piece of an unmasked message that is too long for `onMessage`; the kept pieces before it are passed first. */
+  onLongPiece?(piece: Buffer): void
   /** A close frame. `at`: its offset in the chunk; -1 if it started in an earlier chunk. */
   onClose(code: number, at: number, reason: string): void
 }
@@ -169,7 +171,10 @@ export class FrameWalker {
       // The chunk's memory is forwarded and may be reused, so parts that are needed later are copied.
       const isWhole = piece.length === this.#left && this.#isLast && this.#kept.length === 0
       this.#kept.push(isWhole ? piece : Buffer.from(piece))
-    } else this.#kept = []
+    } else {
+      for (const one of this.#kept.splice(0)) this.#reader.onLongPiece?.(one)
+      this.#reader.onLongPiece?.(piece)
+    }
     this.#phase = (this.#phase + piece.length) & 3
   }
 
@@ -233,9 +238,12 @@ export function writeClose(code: number, text: string, isMasked: boolean): Buffe
   return writeFrame(opcodes.close, payload.subarray(0, 2 + bytes), isMasked)
 }
 
+/** Shorter pieces are unmasked, because a client may send a new mask with every byte. */
+const shortBytesMax = 1024
+
 /**
- * Finds words in masked bytes without unmasking them: each word has four masked forms, one for each phase. A piece may
- * end within a word, so the last bytes of each piece are kept.
+ * Finds words in masked bytes without unmasking long pieces: each word has four masked forms, one for each phase. A
+ * piece may end within a word, so the last bytes of each piece are kept.
  */
 export class MaskedSearch {
   readonly #words: readonly Buffer[]
@@ -252,31 +260,39 @@ export class MaskedSearch {
   /** Counts the words in the piece, including those across its start. Byte `phase` of `mask` masks the first byte. */
   count(piece: Buffer, mask: Buffer, phase: number): number {
     if (this.#words.length === 0) return 0
-    const key = mask.readUInt32BE(0)
-    if (key !== this.#mask) {
-      this.#mask = key
-      this.#looks = this.#words.flatMap(word => [0, 1, 2, 3].map(shift => unmask(word, mask, shift)))
+    const before = this.#tail.length
+    const isShort = piece.length <= shortBytesMax
+    const start = unmask(isShort ? piece : piece.subarray(0, this.#longest), mask, phase)
+    const joined = before === 0 ? start : Buffer.concat([this.#tail, start])
+    if (isShort) {
+      this.#tail = joined.subarray(Math.max(0, joined.length - this.#longest))
+      return this.#countFrom(joined, before, Infinity)
     }
-    let count = this.#countSeam(piece, mask, phase)
-    for (const look of this.#looks)
-      for (let at = piece.indexOf(look); at !== -1; at = piece.indexOf(look, at + look.length)) count++
+    const from = piece.length - this.#longest
+    this.#tail = unmask(piece.subarray(from), mask, phase + from)
+    return this.#countFrom(joined, before, before) + this.#countMasked(piece, mask)
+  }
+
+  /** Counts words that end after `end` and begin before `start`. */
+  #countFrom(plain: Buffer, end: number, start: number): number {
+    let count = 0
+    for (const word of this.#words)
+      for (let at = plain.indexOf(word); at !== -1 && at < start; at = plain.indexOf(word, at + word.length))
+        if (at + word.length > end) count++
     return count
   }
 
-  /** Counts words that begin in earlier pieces. */
-  #countSeam(piece: Buffer, mask: Buffer, phase: number): number {
-    const longest = this.#longest
-    const before = this.#tail
-    const start = unmask(piece.subarray(0, longest), mask, phase)
-    const from = Math.max(0, piece.length - longest)
-    const end = unmask(piece.subarray(from), mask, phase + from)
-    this.#tail = end.length < longest ? Buffer.concat([before, end]).subarray(-longest) : end
-    if (before.length === 0) return 0
-    const seam = Buffer.concat([before, start])
+  #countMasked(piece: Buffer, mask: Buffer): number {
+    const key = mask.readUInt32BE(0)
+    if (key !== this.#mask) {
+      this.#mask = key
+      // Forms are equal if the mask repeats itself, such as a mask of zeros.
+      const looks = this.#words.flatMap(word => [0, 1, 2, 3].map(shift => unmask(word, mask, shift)))
+      this.#looks = [...new Map(looks.map(look => [look.toString('latin1'), look])).values()]
+    }
     let count = 0
-    for (const word of this.#words)
-      for (let at = seam.indexOf(word); at !== -1; at = seam.indexOf(word, at + word.length))
-        if (at < before.length && at + word.length > before.length) count++
+    for (const look of this.#looks)
+      for (let at = piece.indexOf(look); at !== -1; at = piece.indexOf(look, at + look.length)) count++
     return count
   }
 
