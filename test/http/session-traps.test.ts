@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import type { Test } from 'tap'
-import { MaskedSearch, opcodes, unmask, writeFrame } from '../../src/engine/sessions/frames.ts'
+import { FrameWalker, MaskedSearch, opcodes, unmask, writeFrame } from '../../src/engine/sessions/frames.ts'
 import { caseName } from '../harness/case-name.ts'
 import { openTalk, startVendor, type Talk } from '../harness/web-socket.ts'
 import { type Edits, start } from '../harness/start.ts'
@@ -268,6 +270,30 @@ t.test('writes nothing but frames once a WebSocket is open, also when the upstre
     at += short === 126 ? 4 + body.readUInt16BE(at + 2) : 2 + short
   }
   t.strictSame(kinds, [1, 1, 8], 'an event, the error, and the close')
+})
+
+t.test('a message in fragments of one byte takes memory for its bytes only', async t => {
+  const received: (Buffer | undefined)[] = []
+  const walker = new FrameWalker(
+    { onMessage: payload => void received.push(payload), onClose: () => undefined },
+    { isMasked: false, messageBytesMax: Infinity, keptBytesMax: 1024 * 1024 },
+  )
+  const more = writeFrame(opcodes.more, Buffer.from('x'), false)
+  more[0] = opcodes.more
+  const chunk = Buffer.concat(Array<Buffer>(10_000).fill(more))
+  const begin = Buffer.from(more)
+  begin[0] = opcodes.text
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  const before = process.memoryUsage().heapUsed
+  walker.read(begin)
+  for (let i = 0; i < 50; i++) walker.read(chunk)
+  collect()
+  const perFragment = (process.memoryUsage().heapUsed - before) / 500_000
+  t.ok(perFragment < 50, `${Math.round(perFragment)} bytes of the heap for each fragment`)
+  walker.read(writeFrame(opcodes.more, Buffer.alloc(0), false))
+  t.strictSame(received, [Buffer.alloc(500_001, 'x')])
 })
 
 t.test('finds a word in masked bytes at every mask offset and across every cut', async t => {

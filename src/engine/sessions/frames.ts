@@ -55,6 +55,31 @@ const headBytesMax = 14
 const controlBytesMax = 125
 const nothing = Buffer.alloc(0)
 
+/** Joins the pieces of a message without an object for each, because a message may have a piece for each byte. */
+export class Joiner {
+  #bytes: Buffer = nothing
+  length = 0
+
+  add(piece: Buffer): void {
+    const length = this.length + piece.length
+    if (length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.#bytes.length))
+      this.#bytes.copy(larger, 0, 0, this.length)
+      this.#bytes = larger
+    }
+    piece.copy(this.#bytes, this.length)
+    this.length = length
+  }
+
+  /** The joined pieces. The next piece begins another message. */
+  take(): Buffer {
+    const joined = this.#bytes.subarray(0, this.length)
+    this.#bytes = nothing
+    this.length = 0
+    return joined
+  }
+}
+
 /** Parses the frames of one direction while their bytes are forwarded. The bytes stay unchanged. */
 export class FrameWalker {
   readonly #reader: FrameReader
@@ -70,8 +95,10 @@ export class FrameWalker {
   #messageBytes = 0
   #frameAt = -1
   #phase = 0
-  /** The pieces of the current message's payload. */
-  #kept: Buffer[] = []
+  /** The payload of the current message. */
+  readonly #kept = new Joiner()
+  /** The payload of a message that lies in one chunk. */
+  #whole: Buffer | undefined
   #control: Buffer[] = []
   readonly #mask = Buffer.alloc(4)
   /** The first offset between two messages in the last chunk: 0 if no message was open at its start; -1 for none. */
@@ -170,9 +197,10 @@ export class FrameWalker {
     else if (this.#messageBytes <= this.#options.keptBytesMax) {
       // The chunk's memory is forwarded and may be reused, so parts that are needed later are copied.
       const isWhole = piece.length === this.#left && this.#isLast && this.#kept.length === 0
-      this.#kept.push(isWhole ? piece : Buffer.from(piece))
+      if (isWhole) this.#whole = piece
+      else this.#kept.add(piece)
     } else {
-      for (const one of this.#kept.splice(0)) this.#reader.onLongPiece?.(one)
+      if (this.#kept.length > 0) this.#reader.onLongPiece?.(this.#kept.take())
       this.#reader.onLongPiece?.(piece)
     }
     this.#phase = (this.#phase + piece.length) & 3
@@ -195,14 +223,11 @@ export class FrameWalker {
 
   #endMessage(end: number): void {
     const bytes = this.#messageBytes
-    const kept = this.#kept
+    const payload = this.#whole ?? this.#kept.take()
     this.#isInMessage = false
     this.#messageBytes = 0
-    this.#kept = []
-    if (!this.#reader.onMessage) return
-    const isKept = bytes <= this.#options.keptBytesMax
-    const [first = nothing] = kept
-    this.#reader.onMessage(isKept ? (kept.length > 1 ? Buffer.concat(kept) : first) : undefined, bytes, end)
+    this.#whole = undefined
+    this.#reader.onMessage?.(bytes <= this.#options.keptBytesMax ? payload : undefined, bytes, end)
   }
 }
 
