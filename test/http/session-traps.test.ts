@@ -99,6 +99,26 @@ t.test('ends a session whose upstream no longer answers pings with 1011', async 
   t.equal((await caller.closed)[0], 1011)
 })
 
+t.test('keeps a session whose client needs minutes to send a message', async t => {
+  const { time, caller, model } = await talk(t)
+  const message = { type: 'input_audio_buffer.append', audio: 'AAAA' }
+  const frame = writeFrame(opcodes.text, Buffer.from(JSON.stringify(message)), true)
+  // A pong within the message would be a part of it.
+  fallSilent(caller)
+  for (let at = 0; at < 8; at++) {
+    const sent = once(rawOf(model), 'data')
+    rawOf(caller).write(frame.subarray(at, at + 1))
+    await sent
+    const ping = once(caller.socket, 'ping')
+    time.pass(31_000)
+    await ping
+  }
+  rawOf(caller).write(frame.subarray(8))
+  t.match(await model.next(message.type), message)
+  caller.socket.close()
+  t.equal((await caller.closed)[0], 1000)
+})
+
 t.test('ends a session whose client no longer answers pings, and closes the upstream', async t => {
   const { on, time, caller, model } = await talk(t)
   fallSilent(caller)

@@ -236,6 +236,8 @@ export class Session implements Timed {
   /** Pings both sides; ends the session if one does not answer any more. */
   #ping(now: number): void {
     const goneMs = this.#bounds.pingMs * (pingsMax + 1)
+    // An upstream gets no ping within a message, and may be silent until a slow client has sent all of it.
+    if (!this.#isUpBetween && now < this.#callerAt + goneMs) this.#upstreamAt = now
     if (now >= this.#upstreamAt + goneMs) return this.#end(closeCodes.fault, gone('it does not respond'), 'upstream')
     if (now >= this.#callerAt + goneMs && !this.#caller.socket.isPaused()) return this.#leave(false)
     this.#say(writeFrame(opcodes.ping, nothing, false))
