@@ -318,7 +318,8 @@ function settle(
   const { sent = body } = counting
   const request = { facet, body, sent, requested, at }
   // The parts of a session have no bytes of their own.
-  const isEmpty = (!context.part && reading?.bytes === 0) || context.notes.unrecognised?.isEmpty === true
+  const hasNothing = reading?.bytes === 0 || reading?.isEmpty === true
+  const isEmpty = (!context.part && hasNothing) || context.notes.unrecognised?.isEmpty === true
   const ended = { ...request, outcome, usage, implausible, failed, isEmpty, blocked, unread, carried, ...lengths }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateRequest({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)

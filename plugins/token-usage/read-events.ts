@@ -8,6 +8,8 @@ const carriageReturn = 0x0d
 const dataBytesMax = 1024 * 1024
 /** The maximum held bytes of an unfinished record; a record to remove is far smaller. */
 const heldBytesMax = 65_536
+/** Fields without content; the name of a comment is empty. */
+const plainFields: ReadonlySet<string> = new Set(['', 'id', 'retry'])
 const none: readonly Buffer[] = []
 const nothing = Buffer.alloc(0)
 
@@ -44,6 +46,8 @@ export class EventReader implements RecordVisitor {
   isInside = false
   /** The number of data bytes of records that were too long to read. */
   unreadBytes = 0
+  /** Whether there was a line that is neither data nor a field of the standard: an odd upstream may send content in it. */
+  hasOtherLines = false
 
   constructor(onRecord: OnRecord, options: { readonly removes: boolean; readonly bytesMax?: number }) {
     this.#onRecord = onRecord
@@ -116,6 +120,7 @@ export class EventReader implements RecordVisitor {
 
   field(name: string, value: string): void {
     if (name === 'event') this.#event = value
+    else if (!plainFields.has(name)) this.hasOtherLines = true
   }
 
   recordEnd(next: number): void {

@@ -19,6 +19,8 @@ export type Reading = Stage & {
   byLength(): number
   /** The upstream's error inside an answer of status 200; undefined if there is none. */
   readonly fault: string | undefined
+  /** Whether a stream has no event so far, apart from comments and the mark of its end. */
+  readonly isEmpty?: boolean
   /** Whether all of the answer has arrived except its usage. */
   readonly reportsUsageNext?: boolean
   /** The upstream's name of the model in the answer; undefined if it has none. */
@@ -183,6 +185,7 @@ export class EventReading implements Reading {
   #usage: Usage | null = null
   /** Whether the last chunk contains the name of a usage or an error. */
   #hasReport = false
+  #hasEvent = false
   /** `"finish_reason`; undefined if no usage is reported after it. */
   readonly #lastName: Buffer | undefined
   reportsUsageNext = false
@@ -213,6 +216,10 @@ export class EventReading implements Reading {
     return this.#reader.end()
   }
 
+  get isEmpty(): boolean {
+    return !this.#hasEvent && !this.#reader.hasOtherLines && this.#reader.unreadBytes === 0
+  }
+
   usage(): Usage | null {
     return this.#usage
   }
@@ -238,6 +245,7 @@ export class EventReading implements Reading {
   }
 
   #record(data: Buffer, event: string): boolean {
+    this.#hasEvent ||= data.length > 0 && !data.equals(endMark)
     this.#estimate.add(data)
     const isSought = this.#options.wantsModel === true && this.model === undefined
     if (event !== 'error' && !isSought && !this.#mayHaveReport(data) && !this.#mayEnd(data)) return false
@@ -260,6 +268,7 @@ export class EventReading implements Reading {
 
 const usageName = Buffer.from('"usage')
 const errorName = Buffer.from('"error"')
+const endMark = Buffer.from('[DONE]')
 const quote = 0x22
 const colon = 0x3a
 const space = 0x20

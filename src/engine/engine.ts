@@ -91,7 +91,13 @@ export class Engine {
     const { createLinkSecret, openJobs } = parts
     const objects = new ObjectRecords(parts.objects ?? noObjects, clock, { createLinkSecret, jobs: openJobs })
     this.#objects = objects
-    this.#sessions = new SessionRunner({ ...parts, deadlines, objects, onFault: this.#onSettleFault })
+    this.#sessions = new SessionRunner({
+      ...parts,
+      deadlines,
+      objects,
+      memory: this.#memory,
+      onFault: this.#onSettleFault,
+    })
     this.#responses = new ResponseOpener(deadlines, callers?.writeIdleMs ?? writeIdleMs, this.#objects)
     this.#jobs = new JobResumer({
       ...parts,

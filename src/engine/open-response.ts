@@ -91,7 +91,9 @@ export class ResponseOpener {
     isTurned: boolean,
   ): ResponsePump {
     const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
-    request.reply = isStream ? { ...reply, headers: { ...reply.headers, ...unbuffered } } : reply
+    // Heartbeats and an error event would exceed or miss the length of a stream.
+    const shaped = isStream ? { ...reply, headers: { ...withoutLength(reply.headers), ...unbuffered } } : reply
+    request.reply = shaped
     // The head of an event stream is sent at once, because late events are worth little. Others are sent with their
     // first bytes, so that an earlier failure is an error that says whether to retry, and not a broken
     // connection that SDKs retry. So are events that a plugin makes of an answer in one piece.
@@ -99,7 +101,7 @@ export class ResponseOpener {
       request.begin()
       request.res.flushHeaders()
     }
-    const pump = new ResponsePump(request, source, reply, isStream, {
+    const pump = new ResponsePump(request, source, shaped, isStream, {
       deadlines: this.#deadlines,
       // A client may be silent for no longer than an upstream may.
       writeIdleMs: Math.min(this.#writeIdleMs, upstream.timeouts.idleMs),

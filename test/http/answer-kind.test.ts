@@ -273,6 +273,24 @@ t.test('an answer without a byte costs nothing and keeps no hold', async t => {
       }
 })
 
+t.test('a stream without an event costs nothing and keeps no hold', async t => {
+  const { post, upstreams, charges, newKey } = await start(t)
+  const { key } = await newKey({ budget: 1_000_000 })
+  const ask = { model: 'sim-chat', stream: true, messages: [{ role: 'user', content: 'a boat' }] }
+  const done = 'data: [DONE]\n\n'
+  for (const body of [': wait\n\n', `: wait\n\n${done}`, done, `event: x\n\nid: 1\n\n${done}`]) {
+    upstreams['text']?.answer(answer(stream, body))
+    const given = await post('/v1/chat/completions', ask, { authorization: `Bearer ${key}` })
+    t.equal(await given.text(), body, caseName({ body }))
+    t.match(await charges(1), [{ state: 'voided', reason: 'no_content', held: '0.00' }], caseName({ body }))
+  }
+  for (const body of [`data: {}\n\n${done}`, `text: a boat\n\n${done}`]) {
+    upstreams['text']?.answer(answer(stream, body))
+    await (await post('/v1/chat/completions', ask, { authorization: `Bearer ${key}` })).text()
+    t.match(await charges(1), [{ state: 'settled' }], caseName({ body }))
+  }
+})
+
 t.test('images requested in one answer and answered as events become that answer', async t => {
   const { openai, upstreams, charges, post } = await start(t)
   const streamed =

@@ -1,5 +1,7 @@
+import type { Socket } from 'node:net'
 import t from 'tap'
 import type { Test } from 'tap'
+import { opcodes, writeFrame } from '../../src/engine/sessions/frames.ts'
 import { caseName } from '../harness/case-name.ts'
 import { keyedEdit } from '../harness/vendor-keys.ts'
 import { type FakeVendor, openTalk, Refused, startVendor, type Talk } from '../harness/web-socket.ts'
@@ -204,6 +206,23 @@ t.test('closes with a reason when the first message is not a setup, or names wha
   await on.settled()
   t.equal(vendor.requests.length, 0, 'no upstream is called')
   t.equal(on.gateway.open, 0)
+})
+
+t.test('closes the connection of a client that disconnects before or within its setup', async t => {
+  const { on } = await open(t)
+  const fragment = writeFrame(opcodes.text, Buffer.from('{'), true)
+  fragment[0] = opcodes.text
+  for (const sent of [Buffer.alloc(0), fragment]) {
+    const name = caseName({ sent })
+    const caller = await openTalk(t, on.url + path, on.key)
+    const { _socket: socket } = caller.socket as unknown as { readonly _socket: Socket }
+    socket.write(sent)
+    // Ends only the client's half of the connection.
+    socket.end()
+    const limit = new Promise(resolve => setTimeout(resolve, 5_000, 'open'))
+    t.not(await Promise.race([caller.closed, limit]), 'open', name)
+  }
+  await on.gateway.close()
 })
 
 t.test("maps an upstream's refusal of the handshake or of the setup to an error of the gateway", async t => {

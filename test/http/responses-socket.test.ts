@@ -1,8 +1,10 @@
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import t from 'tap'
 import type { Test } from 'tap'
+import { opcodes, writeFrame } from '../../src/engine/sessions/frames.ts'
 import { openTalk, Refused, type Talk } from '../harness/web-socket.ts'
-import { type Edits, start } from '../harness/start.ts'
+import { type Edits, start, type Started } from '../harness/start.ts'
 
 const path = '/v1/responses'
 const create = (more: object): object => ({ type: 'response.create', model: 'sim-chat', ...more })
@@ -10,6 +12,11 @@ const create = (more: object): object => ({ type: 'response.create', model: 'sim
 async function talk(t: Test, edit: Edits = []) {
   const on = await start(t, { simulated: true, edit })
   return { on, caller: await openTalk(t, on.url + path, on.key) }
+}
+
+async function heldBytes(on: Started): Promise<number> {
+  const metrics = await (await fetch(`${on.opsUrl}/metrics`)).text()
+  return Number(/^tollgate_bodies_memory_bytes (\d+)$/m.exec(metrics)?.[1])
 }
 
 async function close({ socket, closed }: Talk): Promise<void> {
@@ -133,4 +140,50 @@ t.test('ends a session that is idle or sends a message over the size limit', asy
   caller.socket.send('x'.repeat(70_000))
   const [code] = (await once(caller.socket, 'close')) as [number]
   t.equal(code, 1009)
+})
+
+t.test('does not read a client that does not read the answers to its messages and pings', async t => {
+  const on = await start(t, { simulated: true })
+  for (const [name, opcode, text] of [
+    ['invalid messages', opcodes.text, 'x'],
+    ['pings', opcodes.ping, 'x'.repeat(120)],
+    ['warm-ups', opcodes.text, JSON.stringify(create({ generate: false, input: [] }))],
+  ] as const) {
+    const caller = await openTalk(t, on.url + path, on.key)
+    const { _socket: socket } = caller.socket as unknown as { readonly _socket: Socket }
+    socket.removeAllListeners('data').pause()
+    const frames = Buffer.concat(Array<Buffer>(10_000).fill(writeFrame(opcode, Buffer.from(text), true)))
+    // The buffers of the system take some MiB in each direction.
+    for (let bytes = 0; bytes < 64 * 1024 * 1024; bytes += frames.length) socket.write(frames)
+    for (let last = -1; last !== socket.writableLength; ) {
+      last = socket.writableLength
+      await new Promise(resolve => setTimeout(resolve, 500))
+    }
+    t.ok(socket.writableLength > 32 * 1024 * 1024, `${name}: the client holds what it could not send`)
+    caller.socket.terminate()
+    await caller.closed
+  }
+})
+
+t.test('messages that are not complete count as memory of bodies', async t => {
+  const { on, caller } = await talk(t, [['body_max: 32MiB', 'memory_max: 8MiB\n  body_max: 4MiB']])
+  const piece = ' '.repeat(1024 * 1024)
+  const begin = ({ socket }: Talk, pieces: number): void => {
+    for (let i = 0; i < pieces; i++) {
+      socket.send(piece, { fin: false })
+      socket.ping()
+    }
+  }
+  begin(caller, 3)
+  await once(caller.socket, 'pong')
+  while ((await heldBytes(on)) < 3 * piece.length) await new Promise(resolve => setTimeout(resolve, 10))
+  const other = await openTalk(t, on.url + path, on.key)
+  begin(other, 5)
+  t.match(await other.next('error'), { status: 503, error: { code: 'over_capacity' } })
+  t.equal((await other.closed)[0], 1013)
+  caller.socket.send(JSON.stringify(create({ input: 'one' })), { fin: true })
+  t.match(await caller.next('response.completed'), { response: { status: 'completed' } })
+  await close(caller)
+  await on.settled()
+  t.equal(await heldBytes(on), 0)
 })

@@ -182,6 +182,27 @@ t.test('a silent stream gets heartbeats, never inside an event [S8]', async t =>
   t.equal(text.replaceAll(beat, ''), parts.join(''), 'and apart from them nothing is changed')
 })
 
+t.test('a stream whose upstream sends its length arrives complete, with heartbeats or an error event', async t => {
+  const { url, upstreams } = await startEngine(t, { server: { heartbeatMs: 40 } })
+  const body = 'data: {"a":1}\n\ndata: [DONE]\n\n'
+  const respond = (more: (res: ServerResponse) => void): void =>
+    upstreams[0]?.answerOnce(res => {
+      res.writeHead(200, { ...events, 'content-length': body.length })
+      res.write(body.slice(0, 15))
+      more(res)
+    })
+  respond(res => void setTimeout(() => res.end(body.slice(15)), 200))
+  const { res } = await openStream(url)
+  const { bytes, whole } = await readAll(res)
+  t.ok(whole)
+  t.ok(bytes.includes(beat))
+  t.equal(bytes.toString().replaceAll(beat, ''), body)
+  respond(res => void setTimeout(() => res.destroy(), 20))
+  const cut = await readAll((await openStream(url)).res)
+  t.ok(cut.whole, 'the error ends the stream')
+  t.match(cut.bytes.toString(), 'upstream_cut')
+})
+
 t.test('only silent streams get heartbeats', async t => {
   const { url, upstreams, post } = await startEngine(t, { server: { heartbeatMs: 300 } })
   upstreams[0]?.answerOnce(async res => {

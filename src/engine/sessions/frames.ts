@@ -36,6 +36,8 @@ export type FrameReader = {
   onMessage?(payload: Buffer | undefined, bytes: number, end: number): void
   /** A piece of a message, still masked. Byte `phase` of `mask` masks the first byte. */
   onPiece?(piece: Buffer, mask: Buffer, phase: number): void
+  /** A piece of an unmasked message that is too long for `onMessage`; the kept pieces before it are passed first. */
+  onLongPiece?(piece: Buffer): void
   /** A close frame. `at`: its offset in the chunk; -1 if it started in an earlier chunk. */
   onClose(code: number, at: number, reason: string): void
 }
@@ -53,6 +55,31 @@ const headBytesMax = 14
 const controlBytesMax = 125
 const nothing = Buffer.alloc(0)
 
+/** Joins the pieces of a message without an object for each, because a message may have a piece for each byte. */
+export class Joiner {
+  #bytes: Buffer = nothing
+  length = 0
+
+  add(piece: Buffer): void {
+    const length = this.length + piece.length
+    if (length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.#bytes.length))
+      this.#bytes.copy(larger, 0, 0, this.length)
+      this.#bytes = larger
+    }
+    piece.copy(this.#bytes, this.length)
+    this.length = length
+  }
+
+  /** The joined pieces. The next piece begins another message. */
+  take(): Buffer {
+    const joined = this.#bytes.subarray(0, this.length)
+    this.#bytes = nothing
+    this.length = 0
+    return joined
+  }
+}
+
 /** Parses the frames of one direction while their bytes are forwarded. The bytes stay unchanged. */
 export class FrameWalker {
   readonly #reader: FrameReader
@@ -68,8 +95,10 @@ export class FrameWalker {
   #messageBytes = 0
   #frameAt = -1
   #phase = 0
-  /** The pieces of the current message's payload. */
-  #kept: Buffer[] = []
+  /** The payload of the current message. */
+  readonly #kept = new Joiner()
+  /** The payload of a message that lies in one chunk. */
+  #whole: Buffer | undefined
   #control: Buffer[] = []
   readonly #mask = Buffer.alloc(4)
   /** The first offset between two messages in the last chunk: 0 if no message was open at its start; -1 for none. */
@@ -168,8 +197,12 @@ export class FrameWalker {
     else if (this.#messageBytes <= this.#options.keptBytesMax) {
       // The chunk's memory is forwarded and may be reused, so parts that are needed later are copied.
       const isWhole = piece.length === this.#left && this.#isLast && this.#kept.length === 0
-      this.#kept.push(isWhole ? piece : Buffer.from(piece))
-    } else this.#kept = []
+      if (isWhole) this.#whole = piece
+      else this.#kept.add(piece)
+    } else {
+      if (this.#kept.length > 0) this.#reader.onLongPiece?.(this.#kept.take())
+      this.#reader.onLongPiece?.(piece)
+    }
     this.#phase = (this.#phase + piece.length) & 3
   }
 
@@ -190,14 +223,11 @@ export class FrameWalker {
 
   #endMessage(end: number): void {
     const bytes = this.#messageBytes
-    const kept = this.#kept
+    const payload = this.#whole ?? this.#kept.take()
     this.#isInMessage = false
     this.#messageBytes = 0
-    this.#kept = []
-    if (!this.#reader.onMessage) return
-    const isKept = bytes <= this.#options.keptBytesMax
-    const [first = nothing] = kept
-    this.#reader.onMessage(isKept ? (kept.length > 1 ? Buffer.concat(kept) : first) : undefined, bytes, end)
+    this.#whole = undefined
+    this.#reader.onMessage?.(bytes <= this.#options.keptBytesMax ? payload : undefined, bytes, end)
   }
 }
 
@@ -233,9 +263,12 @@ export function writeClose(code: number, text: string, isMasked: boolean): Buffe
   return writeFrame(opcodes.close, payload.subarray(0, 2 + bytes), isMasked)
 }
 
+/** Shorter pieces are unmasked, because a client may send a new mask with every byte. */
+const shortBytesMax = 1024
+
 /**
- * Finds words in masked bytes without unmasking them: each word has four masked forms, one for each phase. A piece may
- * end within a word, so the last bytes of each piece are kept.
+ * Finds words in masked bytes without unmasking long pieces: each word has four masked forms, one for each phase. A
+ * piece may end within a word, so the last bytes of each piece are kept.
  */
 export class MaskedSearch {
   readonly #words: readonly Buffer[]
@@ -252,31 +285,39 @@ export class MaskedSearch {
   /** Counts the words in the piece, including those across its start. Byte `phase` of `mask` masks the first byte. */
   count(piece: Buffer, mask: Buffer, phase: number): number {
     if (this.#words.length === 0) return 0
-    const key = mask.readUInt32BE(0)
-    if (key !== this.#mask) {
-      this.#mask = key
-      this.#looks = this.#words.flatMap(word => [0, 1, 2, 3].map(shift => unmask(word, mask, shift)))
+    const before = this.#tail.length
+    const isShort = piece.length <= shortBytesMax
+    const start = unmask(isShort ? piece : piece.subarray(0, this.#longest), mask, phase)
+    const joined = before === 0 ? start : Buffer.concat([this.#tail, start])
+    if (isShort) {
+      this.#tail = joined.subarray(Math.max(0, joined.length - this.#longest))
+      return this.#countFrom(joined, before, Infinity)
     }
-    let count = this.#countSeam(piece, mask, phase)
-    for (const look of this.#looks)
-      for (let at = piece.indexOf(look); at !== -1; at = piece.indexOf(look, at + look.length)) count++
+    const from = piece.length - this.#longest
+    this.#tail = unmask(piece.subarray(from), mask, phase + from)
+    return this.#countFrom(joined, before, before) + this.#countMasked(piece, mask)
+  }
+
+  /** Counts words that end after `end` and begin before `start`. */
+  #countFrom(plain: Buffer, end: number, start: number): number {
+    let count = 0
+    for (const word of this.#words)
+      for (let at = plain.indexOf(word); at !== -1 && at < start; at = plain.indexOf(word, at + word.length))
+        if (at + word.length > end) count++
     return count
   }
 
-  /** Counts words that begin in earlier pieces. */
-  #countSeam(piece: Buffer, mask: Buffer, phase: number): number {
-    const longest = this.#longest
-    const before = this.#tail
-    const start = unmask(piece.subarray(0, longest), mask, phase)
-    const from = Math.max(0, piece.length - longest)
-    const end = unmask(piece.subarray(from), mask, phase + from)
-    this.#tail = end.length < longest ? Buffer.concat([before, end]).subarray(-longest) : end
-    if (before.length === 0) return 0
-    const seam = Buffer.concat([before, start])
+  #countMasked(piece: Buffer, mask: Buffer): number {
+    const key = mask.readUInt32BE(0)
+    if (key !== this.#mask) {
+      this.#mask = key
+      // Forms are equal if the mask repeats itself, such as a mask of zeros.
+      const looks = this.#words.flatMap(word => [0, 1, 2, 3].map(shift => unmask(word, mask, shift)))
+      this.#looks = [...new Map(looks.map(look => [look.toString('latin1'), look])).values()]
+    }
     let count = 0
-    for (const word of this.#words)
-      for (let at = seam.indexOf(word); at !== -1; at = seam.indexOf(word, at + word.length))
-        if (at < before.length && at + word.length > before.length) count++
+    for (const look of this.#looks)
+      for (let at = piece.indexOf(look); at !== -1; at = piece.indexOf(look, at + look.length)) count++
     return count
   }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { Failure, Json } from '../../domain/index.ts'
 import type { MessageFormat, MessageRequest, Outcome, RequestContext } from '../../plugin-api/index.ts'
 import type { Clock, Ids } from '../../util/index.ts'
@@ -9,6 +10,7 @@ import { closeCodeOf, closeCodes } from './frames.ts'
 import { type Inner, readEvents } from './inner-request.ts'
 import type { WebSocket } from './message-socket.ts'
 import { parseObject } from '../../util/index.ts'
+import type { ByteClaim } from '../../wire/index.ts'
 
 /** The maximum number of running and waiting requests on one connection. */
 const openMax = 16
@@ -16,6 +18,12 @@ const openMax = 16
 const errorBytesMax = 1024 * 1024
 const shownHeaders = /^(?:retry-after|retry-after-ms|x-should-retry|x-request-id|x-ratelimit-.+)$/
 const closeMs = 2_000
+/** `retry-after` when the memory for bodies is in use. */
+const capacityMs = 2_000
+/** The head of a short frame of a client, with its mask. */
+const controlHeadBytes = 6
+/** The maximum number of unsent bytes; with more of them, the client is not read. */
+const unsentBytesMax = 1024 * 1024
 
 type JsonObject = { readonly [name: string]: Json }
 
@@ -23,6 +31,10 @@ export type MessageHost = {
   readonly clock: Clock
   readonly ids: Ids
   readonly deadlines: Deadlines
+  /** Reserves the memory of received messages until their requests have reserved their own. */
+  readonly memory: ByteClaim
+  /** The connection under the WebSocket. */
+  readonly connection: Duplex
   /** Sends a request with the client's key. */
   send(body: Buffer): Inner
 }
@@ -45,6 +57,10 @@ export class MessageSession implements Timed {
   #isDraining = false
   #failure: Failure | undefined
   #isAlive = true
+  /** The number of bytes of the message that is arriving. */
+  #arrivedBytes = 0
+  /** The number of bytes of messages that wait for their lane. */
+  #waitingBytes = 0
   readonly #totalAt: number
   #messageAt: number
 
@@ -63,7 +79,15 @@ export class MessageSession implements Timed {
     this.#totalAt = now + route.session.totalMs
     this.deadlineAt = now + Math.min(route.session.totalMs, route.session.idleMs, route.session.pingMs)
     socket.on('message', (data, isBinary) => this.#read(data as Buffer, isBinary))
-    socket.on('pong', () => void (this.#isAlive = true))
+    socket.on('pong', data => {
+      this.#isAlive = true
+      this.#leaveOut(data)
+    })
+    socket.on('ping', data => {
+      this.#leaveOut(data)
+      void this.#write(written => socket.pong(data, false, written))
+    })
+    host.connection.prependListener('data', this.#onData)
     // The library closes the connection with the right code.
     socket.on('error', () => undefined)
     socket.on('close', code => this.#onClose(code))
@@ -98,7 +122,25 @@ export class MessageSession implements Timed {
     return Math.min(this.#totalAt, this.#messageAt + idleMs, now + pingMs)
   }
 
+  /** The library keeps the pieces of a message until it is complete. */
+  readonly #onData = (chunk: Buffer): void => {
+    this.#arrivedBytes += chunk.length
+    if (this.#reserve() || this.#failure) return
+    this.end(fail('over_capacity', {}, { retryAfterMs: capacityMs }))
+    this.#socket.pause()
+  }
+
+  #reserve(): boolean {
+    return this.#host.memory.hold(this.#arrivedBytes + this.#waitingBytes)
+  }
+
+  /** A control frame may arrive between the pieces of a message, and is not kept. */
+  #leaveOut(control: Buffer): void {
+    this.#arrivedBytes = Math.max(0, this.#arrivedBytes - controlHeadBytes - control.length)
+  }
+
   #read(data: Buffer, isBinary: boolean): void {
+    this.#arrivedBytes = 0
     this.#messageAt = this.#host.clock.tick()
     this.#isAlive = true
     const message = isBinary ? undefined : (parseObject(data) as JsonObject | undefined)
@@ -109,9 +151,10 @@ export class MessageSession implements Timed {
     if (this.#isDraining) return void this.#say(this.#format.error(fail('draining')), request.lane)
     if (this.#open >= openMax) return this.#refuse(`more than ${openMax} requests are running or waiting`)
     this.#open++
+    this.#waitingBytes += data.length
     const { lane = '' } = request
     const before = this.#lanes.get(lane) ?? Promise.resolve()
-    const run = before.then(() => this.#run(request)).finally(() => this.#ended(lane, run))
+    const run = before.then(() => this.#run(request, data.length)).finally(() => this.#ended(lane, run))
     this.#lanes.set(lane, run)
   }
 
@@ -121,9 +164,11 @@ export class MessageSession implements Timed {
     if (this.#isDraining) this.drain()
   }
 
-  async #run(request: MessageRequest): Promise<void> {
+  async #run(request: MessageRequest, bytes: number): Promise<void> {
     const { before, lane } = request
     if (this.#socket.readyState !== this.#socket.OPEN) return
+    this.#waitingBytes -= bytes
+    this.#reserve()
     const known = before === undefined ? [] : this.#memory.find(before)
     // The upstream may know a stored response, but not one that existed only on this connection.
     if (!known && !request.isStored) return this.#say(this.#format.error(unknownBefore(before)), lane)
@@ -182,7 +227,19 @@ export class MessageSession implements Timed {
   /** Sends an event. Resolves once it is written, so that a slow client slows down the response. */
   #say(event: JsonObject, lane: string | undefined): Promise<void> {
     const text = JSON.stringify(lane === undefined ? event : this.#format.onLane(event, lane))
-    return new Promise(resolve => this.#socket.send(text, () => resolve()))
+    return this.#write(written => this.#socket.send(text, written))
+  }
+
+  /** Does not read a client that does not read: its messages, also invalid ones, and its pings are all answered. */
+  #write(write: (written: () => void) => void): Promise<void> {
+    const socket = this.#socket
+    const { promise, resolve } = Promise.withResolvers<void>()
+    write(() => {
+      if (socket.isPaused && !this.#failure && socket.bufferedAmount <= unsentBytesMax) socket.resume()
+      resolve()
+    })
+    if (socket.bufferedAmount > unsentBytesMax) socket.pause()
+    return promise
   }
 
   #end(code: number, failure: Failure): undefined {
@@ -196,6 +253,8 @@ export class MessageSession implements Timed {
 
   #onClose(code: number): void {
     this.#host.deadlines.forget(this)
+    this.#host.connection.off('data', this.#onData)
+    this.#host.memory.free()
     for (const one of this.#running) one.abort()
     const failure = this.#failure
     const isPolite = code !== closeCodes.noConnection

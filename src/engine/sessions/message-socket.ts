@@ -17,6 +17,8 @@ export function openMessages(
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
+    // The session answers pings, so that it can wait for a slow client.
+    autoPong: false,
     maxPayload: options.messageBytesMax,
     // `opening.protocols` excludes subprotocols that contain keys.
     handleProtocols: () => protocol ?? false,

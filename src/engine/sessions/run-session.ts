@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { Body, Counters, Failure, LogRow, OpenSession, Upstream } from '../../domain/index.ts'
 import type { Log, Outcome, RequestContext } from '../../plugin-api/index.ts'
 import type { Clock, Ids } from '../../util/index.ts'
+import { type ByteBudget, ByteClaim } from '../../wire/index.ts'
 import { type ActiveRequest, CallerGone } from '../active-request.ts'
 import type { AnswerHead } from '../call-request.ts'
 import type { Deadlines } from '../deadlines.ts'
@@ -24,6 +25,8 @@ type RunnerParts = {
   readonly ids: Ids
   readonly log: Log
   readonly deadlines: Deadlines
+  /** The memory that the bodies of all requests share. */
+  readonly memory: ByteBudget
   readonly objects: Pick<ObjectRecords, 'record'>
   readonly onFault: (fault: HookFault, context: RequestContext) => void
   record(row: LogRow, context: RequestContext): void
@@ -63,7 +66,12 @@ export class SessionRunner {
     if (!socket || !opening || !each || !accept) throw new Error('messages without a WebSocket')
     const headers = headersOfMessages(head, dialect.credentials(head), context.id)
     const remote = req.socket.remoteAddress ?? ''
-    const host = { ...this.#parts, send: (body: Buffer) => sendInner(accept, { ...each, body }, headers, remote) }
+    const host = {
+      ...this.#parts,
+      connection: socket.socket,
+      memory: new ByteClaim(this.#parts.memory, context.plan.server.memoryBytesMax, context.payer),
+      send: (body: Buffer) => sendInner(accept, { ...each, body }, headers, remote),
+    }
     if (socket.isGone) throw new CallerGone()
     const messageBytesMax = route.session?.messageBytesMax ?? 0
     const own = { ...idHeaders(context.id), ...context.answerHeaders }

@@ -37,6 +37,7 @@ const pingsMax = 2
 /** The time between the announcement of a session's end and the end. */
 const goAwayMs = 60_000
 const nothing = Buffer.alloc(0)
+const noMask = Buffer.alloc(4)
 const barred = 'a message refers to a stored file, or hides letters in escapes. Send the content itself'
 
 /**
@@ -58,6 +59,10 @@ export class Session implements Timed {
   readonly #callerWords: MaskedSearch
   readonly #barredWords: MaskedSearch
   readonly #upstreamWords: readonly Buffer[]
+  /** The same words, for messages that are too long to be parsed. */
+  readonly #longWords: MaskedSearch
+  /** Whether the current message is too long to be parsed, but may have to be charged. */
+  #isUnread = false
   readonly #reader: SessionReader
   /** The request of the setup message, until the upstream has accepted it. */
   #setup: Buffer | undefined
@@ -127,6 +132,7 @@ export class Session implements Timed {
     this.#reader = format.createReader(target.family.sessionUsage ?? 'turn')
     this.#barredWords = new MaskedSearch(format.barredWords ?? [])
     this.#callerWords = new MaskedSearch(format.callerWords)
+    this.#longWords = new MaskedSearch(format.upstreamWords)
     this.#upstreamWords = format.upstreamWords.map(word => Buffer.from(word))
     const now = host.clock.tick()
     this.#messageAt = now
@@ -145,6 +151,7 @@ export class Session implements Timed {
     this.#down = new FrameWalker(
       {
         onMessage: payload => this.#readMessage(payload),
+        onLongPiece: piece => void (this.#longWords.count(piece, noMask, 0) > 0 && (this.#isUnread = true)),
         onClose: (code, _at, reason) => this.#onUpstreamClose(code, reason),
       },
       { isMasked: false, messageBytesMax: Infinity, keptBytesMax },
@@ -229,6 +236,8 @@ export class Session implements Timed {
   /** Pings both sides; ends the session if one does not answer any more. */
   #ping(now: number): void {
     const goneMs = this.#bounds.pingMs * (pingsMax + 1)
+    // An upstream gets no ping within a message, and may be silent until a slow client has sent all of it.
+    if (!this.#isUpBetween && now < this.#callerAt + goneMs) this.#upstreamAt = now
     if (now >= this.#upstreamAt + goneMs) return this.#end(closeCodes.fault, gone('it does not respond'), 'upstream')
     if (now >= this.#callerAt + goneMs && !this.#caller.socket.isPaused()) return this.#leave(false)
     this.#say(writeFrame(opcodes.ping, nothing, false))
@@ -238,6 +247,8 @@ export class Session implements Timed {
   // Client to upstream.
 
   #searchPiece(piece: Buffer, mask: Buffer, phase: number): void {
+    // Not for control frames: a client answers pings for as long as it is connected.
+    this.#messageAt = this.#callerAt
     this.#asks += this.#callerWords.count(piece, mask, phase)
     if (this.#barredWords.count(piece, mask, phase) > 0) this.#isBarred = true
   }
@@ -256,7 +267,6 @@ export class Session implements Timed {
     }
     if (this.#isBarred) return this.#end(closeCodes.policy, fail('session_message', { why: barred }), 'gateway')
     if (this.#closeAt !== undefined) return this.#onCallerClose(chunk, this.#closeAt)
-    this.#messageAt = this.#callerAt
     if (this.#held.length === 0 && this.#turns.covers(this.#asks)) return this.#forward(chunk, this.#asks)
     this.#held.push(chunk)
     this.#heldAsks += this.#asks
@@ -404,13 +414,21 @@ export class Session implements Timed {
 
   #readMessage(payload: Buffer | undefined): void {
     this.#messageAt = this.#upstreamAt
+    if (payload === undefined) return this.#endLong()
     try {
-      if (payload === undefined || !this.#upstreamWords.some(word => payload.includes(word))) return
+      if (!this.#upstreamWords.some(word => payload.includes(word))) return
       const message = JSON.parse(payload.toString()) as Json
       for (const sign of this.#reader.read(message)) this.#take(sign, message)
     } catch (error) {
       this.#fault ??= error instanceof SyntaxError ? fail('session_unmetered', { why: 'a message is not JSON' }) : error
     }
+  }
+
+  #endLong(): void {
+    if (this.#isUnread)
+      this.#fault ??= fail('session_unmetered', { why: `a report is longer than ${keptBytesMax} bytes` })
+    this.#isUnread = false
+    this.#longWords.endMessage()
   }
 
   #take(sign: SessionSign, message: Json): void {
@@ -493,10 +511,12 @@ export class Session implements Timed {
     socket.once('close', () => limit.cancel())
     if (this.#isUpstreamOver) return
     const running = this.#turns.open
-    if (running.length === 0 || !this.#isUpBetween) return this.#closeUpstream()
+    if (running.length === 0) return this.#closeUpstream()
     for (const id of running) {
       const message = this.#format.cancel?.(id)
-      if (message !== undefined) this.#toUpstream(writeFrame(opcodes.text, Buffer.from(message), true))
+      // Within a message of the client, no other message can be sent: the turn then ends by itself.
+      if (message !== undefined && this.#isUpBetween)
+        this.#toUpstream(writeFrame(opcodes.text, Buffer.from(message), true))
     }
     this.#limit = clock.after(reportMs, () => this.#closeUpstream())
   }

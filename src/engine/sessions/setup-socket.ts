@@ -5,7 +5,17 @@ import type { Clock } from '../../util/index.ts'
 import { fail } from '../errors.ts'
 import { scanObject } from '../fields.ts'
 import type { CallerSocket } from './caller-socket.ts'
-import { closeCodeOf, closeCodes, FrameFault, FrameWalker, opcodes, unmask, writeClose, writeFrame } from './frames.ts'
+import {
+  closeCodeOf,
+  closeCodes,
+  FrameFault,
+  FrameWalker,
+  Joiner,
+  opcodes,
+  unmask,
+  writeClose,
+  writeFrame,
+} from './frames.ts'
 
 /** The time for the client's setup message. */
 const setupMs = 10_000
@@ -62,11 +72,11 @@ export class SetupSocket implements LiveSession {
     const limit = this.#clock.after(setupMs, () =>
       reject(fail('session_setup', { why: `it did not arrive within ${setupMs} ms` })),
     )
-    const pieces: Buffer[] = []
+    const text = new Joiner()
     let end = -1
     const walker = new FrameWalker(
       {
-        onPiece: (piece, mask, phase) => void (end < 0 && pieces.push(unmask(piece, mask, phase))),
+        onPiece: (piece, mask, phase) => void (end < 0 && text.add(unmask(piece, mask, phase))),
         onMessage: (_payload, _bytes, at) => void (end < 0 && (end = at)),
         onClose: () => {
           this.#close(writeClose(closeCodes.normal, '', false))
@@ -84,10 +94,15 @@ export class SetupSocket implements LiveSession {
       }
       if (end < 0) return
       this.#caller.setAside(chunk.subarray(end))
-      resolve(Buffer.concat(pieces))
+      resolve(text.take())
     }
     this.#caller.socket.write(head, 'latin1')
-    this.#caller.start({ data, gone: () => reject(new CallerGone()), drain: () => undefined })
+    const gone = (): void => {
+      // The client may have closed only its half of the connection.
+      this.#caller.socket.destroy()
+      reject(new CallerGone())
+    }
+    this.#caller.start({ data, gone, drain: () => undefined })
     try {
       return this.#parse(await promise)
     } finally {

@@ -60,6 +60,14 @@ export class Turn {
     }
   }
 
+  /** Checks the key again, because a turn may have waited for its start. @throws Failure */
+  async recheck(): Promise<void> {
+    const { pipeline } = this.#host
+    const context: RequestContext = { ...this.context, slots: new Slots(), notes: createNotes(), limits: [] }
+    await pipeline.onRequest(context)
+    await pipeline.onTarget(context, this.target)
+  }
+
   /** Called when the upstream has started the turn. */
   began(): void {
     this.#beganTick = this.#host.clock.tick()

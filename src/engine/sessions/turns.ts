@@ -162,13 +162,13 @@ export class Turns {
     turn.then(one => one.began()).catch(() => undefined)
   }
 
-  /** Takes a spare turn. Without one, admits a turn now; if that is refused, the session ends. */
+  /** Takes a spare turn. Without one, admits a turn now; if the key or the turn is refused, the session ends. */
   #take(spares: Turn[], target: Target): Promise<Turn> {
     const spare = spares.shift()
-    if (spare) return Promise.resolve(spare)
-    const late = this.#admitOne(target)
-    late.catch((error: unknown) => this.#options.onRefused(error))
-    return late
+    const turn = spare ? Promise.resolve(spare) : this.#admitOne(target)
+    const checked = spare ? spare.recheck() : turn
+    checked.catch((error: unknown) => this.#options.onRefused(error))
+    return turn
   }
 
   #ended({ id, failed, report }: Extract<SessionSign, { kind: 'ended' }>, message: Json): void {
