@@ -231,7 +231,10 @@ t.test('charges a batch that its first response shows as ended', async t => {
     const batch = { object: 'batch', status, ...(status === 'completed' && { output_file_id: 'file-out' }) }
     started.upstreams['text']?.answer((res, { url }) => {
       const isInput = url === '/v1/files/file-in/content'
-      if (url.endsWith('/content')) return void res.writeHead(200).end(isInput ? lineOf({}, 1) : results)
+      if (url.endsWith('/content')) {
+        res.writeHead(200).end(isInput ? lineOf({}, 1) : results)
+        return
+      }
       const found = url.startsWith('/v1/files')
         ? { id: 'file-in', object: 'file' }
         : { id: `batch_${status}`, ...batch }
@@ -270,7 +273,10 @@ t.test('a batch with fewer results than the upstream counts, or with others, wai
     started.upstreams['text']?.answer((res, { method, url }) => {
       const isInput = url === '/v1/files/file-in/content'
       const lines = results?.map(one => JSON.stringify(one)).join('\n')
-      if (url.endsWith('/content')) return void res.writeHead(200).end(isInput ? lineOf({}, 1) : lines)
+      if (url.endsWith('/content')) {
+        res.writeHead(200).end(isInput ? lineOf({}, 1) : lines)
+        return
+      }
       const output = results && { output_file_id: 'file-out' }
       const batch = { id: `batch_${name}`, object: 'batch', ...output, request_counts: { completed } }
       const status = method === 'GET' ? 'completed' : 'validating'

@@ -261,9 +261,8 @@ t.test('keys of a group that is removed from the configuration stop working, and
   const { key } = await newKey({ group: 'partner' })
   t.equal((await ask(url, bearer(key))).status, 200)
   const reloaded = await reload([['partner:', 'friends:']])
-  if (!reloaded.ok) return t.fail('the reload was refused')
   t.match(
-    reloaded.changes.find(change => change.includes('was removed')),
+    reloaded.ok && reloaded.changes.find(change => change.includes('was removed')),
     /^groups.partner was removed, but 0 people and 1 keys are in it/,
   )
   const answer = await ask(url, bearer(key))

@@ -23,7 +23,7 @@ export async function listKeys(db: Kysely<Tables>, filter: KeyFilter): Promise<r
     .orderBy('key.id', 'desc')
   if (filter.sessions !== true) query = query.where('key.kind', '=', sql.lit('key'))
   if (filter.ownRules === true)
-    query = query.where(({ or, eb }) => or([eb('key.budget', 'is not', null), eb('key.group_name', 'is not', null)]))
+    query = query.where(eb => eb.or([eb('key.budget', 'is not', null), eb('key.group_name', 'is not', null)]))
   if (filter.user !== undefined) query = query.where('key.user_name', '=', filter.user)
   if (filter.search !== undefined) {
     const pattern = `%${filter.search.replaceAll(/[\\%_]/g, found => `\\${found}`)}%`
