@@ -199,7 +199,7 @@ t.test('import writes a file that check accepts, once', async t => {
   t.match(await place.run(...args), { code: 1, stderr: /gateway\.yaml already exists/ })
   const printed = await place.run('import', 'config.yaml')
   t.equal(printed.stdout, await readFile(place.path('gateway.yaml'), 'utf8'))
-  t.match(await place.run('import', 'none.yaml'), { code: 1, stderr: /ENOENT/ })
+  t.match(await place.run('import', 'none.yaml'), { code: 1, stderr: 'none.yaml does not exist\n' })
   t.match(await place.run('import', '--from', 'litelm', 'config.yaml'), {
     code: 2,
     stderr: /litelm/,
