@@ -8,7 +8,9 @@ import {
   type Conversation,
   type Effort,
   type Feature,
+  groupRuns,
   isAbsent,
+  joinTurns,
   type JsonObject,
   type Loss,
   type NativeRequest,
@@ -153,15 +155,8 @@ function parseCall(value: Json, field: string, issuer: string): CallPart {
 
 /** Combines the results of one step into one turn. */
 function mergeResults(turns: readonly Turn[]): readonly Turn[] {
-  const merged: Turn[] = []
-  for (const turn of turns) {
-    const last = merged.at(-1)
-    const isResult = turn.parts[0]?.kind === 'result'
-    if (isResult && last?.role === 'user' && last.parts[0]?.kind === 'result')
-      merged[merged.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] }
-    else merged.push(turn)
-  }
-  return merged
+  const isResult = ({ role, parts }: Turn): boolean => role === 'user' && parts[0]?.kind === 'result'
+  return groupRuns(turns, (first, turn) => isResult(first) && isResult(turn)).map(joinTurns)
 }
 
 function parseTools(body: JsonObject, losses: Loss[]): readonly Tool[] {

@@ -21,7 +21,7 @@ import { joinedName } from './namespaces.ts'
 
 type Place = { readonly issuer: string; readonly losses: Loss[] }
 
-type Step = { readonly turn: Turn; readonly results: Part[] }
+type Step = { readonly role: Turn['role']; readonly parts: Part[]; readonly results: Part[] }
 
 /**
  * Consecutive items of one speaker are one turn: a message, its reasoning and its calls. Results are in the turn after
@@ -39,13 +39,20 @@ export function parseInput(input: Json | undefined, place: Place): readonly Turn
     const last = steps.at(-1)
     const caller = part.kind === 'result' ? callers.get(part.id) : undefined
     if (caller) caller.results.push(part)
-    else if (turn.role === 'assistant' && last?.turn.role === 'assistant' && last.results.length === 0)
-      steps[steps.length - 1] = { ...last, turn: { ...last.turn, parts: [...last.turn.parts, ...turn.parts] } }
-    else steps.push({ turn, results: [] })
+    else if (turn.role === 'assistant' && last?.role === 'assistant' && last.results.length === 0)
+      for (const one of turn.parts) last.parts.push(one)
+    else steps.push({ role: turn.role, parts: [...turn.parts], results: [] })
     const step = steps.at(-1)
     if (part.kind === 'call' && step) callers.set(part.id, step)
   }
-  return steps.flatMap(({ turn, results }) => (results.length > 0 ? [turn, { role: 'user', parts: results }] : [turn]))
+  return steps.flatMap(({ role, parts, results }): readonly Turn[] =>
+    results.length > 0
+      ? [
+          { role, parts },
+          { role: 'user', parts: results },
+        ]
+      : [{ role, parts }],
+  )
 }
 
 function parseItem(value: Json, field: string, place: Place): Turn | undefined {
