@@ -1,13 +1,15 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import {
+  asEffort,
   asList,
   asNumber,
   asObject,
   asText,
   type CallPart,
+  checkTypes,
   type Conversation,
-  type Effort,
   type Feature,
+  type FieldTypes,
   groupRuns,
   isAbsent,
   joinTurns,
@@ -39,6 +41,17 @@ const lost: { readonly [field: string]: Feature } = {
   prediction: 'unknown_field',
 }
 
+const types: FieldTypes = {
+  number:
+    'max_completion_tokens max_tokens n temperature top_p top_k seed presence_penalty frequency_penalty top_logprobs',
+  boolean: 'logprobs parallel_tool_calls store',
+  text: 'reasoning_effort service_tier verbosity prompt_cache_key user safety_identifier',
+  list: 'tools functions modalities',
+  object: 'response_format logit_bias stream_options',
+  'text or list': 'stop',
+  'text or object': 'tool_choice function_call',
+}
+
 const known: ReadonlySet<string> = new Set([
   ...'model messages tools tool_choice functions function_call parallel_tool_calls response_format'.split(' '),
   ...'reasoning_effort max_completion_tokens max_tokens n temperature top_p top_k seed presence_penalty'.split(' '),
@@ -48,6 +61,7 @@ const known: ReadonlySet<string> = new Set([
 ])
 
 export function parseRequest({ body, stream, issuer }: NativeRequest): Conversation {
+  checkTypes(body, types)
   const losses: Loss[] = []
   const messages = body['messages']
   if (!Array.isArray(messages)) throw new RequestFault('messages', 'a list')
@@ -206,8 +220,8 @@ function parseOutput(value: Json | undefined): OutputShape | undefined {
 
 /** In this format, thoughts are always shown if the upstream sends them. */
 function parseReasoning(body: JsonObject): Conversation['reasoning'] {
-  const effort = asText(body['reasoning_effort'])
-  return effort === undefined ? undefined : { effort: effort as Effort }
+  const effort = asEffort(asText(body['reasoning_effort']), 'reasoning_effort')
+  return effort === undefined ? undefined : { effort }
 }
 
 function parseSampling(body: JsonObject): Sampling {

@@ -3,6 +3,7 @@ import {
   asList,
   asObject,
   asText,
+  checkTypes,
   type JsonObject,
   type Loss,
   type MediaPart,
@@ -85,6 +86,7 @@ function parseItem(value: Json, field: string, place: Place): Turn | undefined {
 
 function parseMessage(item: JsonObject, field: string, place: Place): Turn {
   const { role, content } = item
+  checkTypes(item, { 'text or list': 'content' }, `${field}.`)
   const parts: readonly Part[] =
     typeof content === 'string'
       ? content === ''
@@ -101,6 +103,7 @@ function parsePart(value: Json, field: string, { losses }: Place): readonly (Tex
   if (!part) throw new RequestFault(field, 'an object')
   const type = asText(part['type'])
   const text = asText(part['text'])
+  checkTypes(part, { text: 'text refusal' }, `${field}.`)
   if (type === 'input_text' || type === 'output_text' || type === 'text') return text ? [{ kind: 'text', text }] : []
   if (type === 'refusal') return [{ kind: 'refusal', text: asText(part['refusal']) ?? '' }]
   const media = parseMedia(part, type)
@@ -144,6 +147,7 @@ function parseCall(item: JsonObject, type: string, field: string): Part {
   const id = asText(item['call_id'])
   const own = asText(item['name'])
   if (id === undefined || own === undefined) throw new RequestFault(field, 'a call with a call_id and a name')
+  checkTypes(item, { text: 'arguments input' }, `${field}.`)
   const space = asText(item['namespace'])
   const name = space ? joinedName(space, own) : own
   if (type === 'custom_tool_call')
@@ -155,6 +159,7 @@ function parseResult(item: JsonObject, type: string, field: string, place: Place
   const id = asText(item['call_id'])
   if (id === undefined) throw new RequestFault(`${field}.call_id`, 'the id of a call')
   const { output } = item
+  checkTypes(item, { 'text or list': 'output' }, `${field}.`)
   const parts: readonly Part[] =
     typeof output === 'string'
       ? output === ''
