@@ -51,7 +51,7 @@ export function parseItem(item: Json, { issuer, id }: ParseFacts): readonly Part
   }
 }
 
-function parseContent(value: Json): readonly Part[] {
+export function parseContent(value: Json): readonly Part[] {
   const refusal = asText(valueAt(value, 'refusal'))
   if (refusal !== undefined) return [{ kind: 'refusal', text: refusal }]
   const text = asText(valueAt(value, 'text'))
