@@ -188,3 +188,41 @@ t.test('numbers that a client of generate writes as texts are read', async t => 
   t.match(translateRequest('generate', request, 'chat').body, { max_completion_tokens: 100, temperature: 0.5 })
   t.same(translateRequest('generate', request, 'chat').conversation.reasoning, { budget: 0 })
 })
+
+t.test('a choice among several tools offers no other tool, whatever the kind of the tools', async t => {
+  const messages = [{ role: 'user', content: 'x' }]
+  const tools = [
+    ...['one', 'two'].map(name => ({ type: 'function', function: { name } })),
+    { type: 'custom', custom: { name: 'three' } },
+  ]
+  const allowed = [
+    { type: 'function', function: { name: 'one' } },
+    { type: 'custom', custom: { name: 'three' } },
+  ]
+  for (const mode of ['auto', 'required'])
+    for (const to of ['responses', 'messages', 'generate'] as const) {
+      const tool_choice = { type: 'allowed_tools', allowed_tools: { mode, tools: allowed } }
+      const { body } = translateRequest('chat', { messages, tools, tool_choice }, to)
+      const text = JSON.stringify(to === 'messages' ? body['tools'] : (body['toolConfig'] ?? body['tool_choice']))
+      const limits = to === 'generate' && mode === 'auto' ? JSON.stringify(body['tools']) : text
+      t.same(
+        ['one', 'two', 'three'].filter(name => limits.includes(`"${name}"`)),
+        ['one', 'three'],
+        caseName({ mode, to }),
+      )
+    }
+})
+
+t.test('the id of an end user is no longer than the vendor accepts', async t => {
+  const user_id = `user_${'a'.repeat(64)}_account__session_${'b'.repeat(36)}`
+  const request = { max_tokens: 9, messages: [{ role: 'user', content: 'x' }] }
+  const userOf = (to: 'chat' | 'responses', id: string): unknown => {
+    const { body } = translateRequest('messages', { ...request, metadata: { user_id: id } }, to)
+    return to === 'chat' ? body['user'] : body['safety_identifier']
+  }
+  for (const to of ['chat', 'responses'] as const) {
+    t.match(userOf(to, user_id), /^[0-9a-f]{64}$/, to)
+    t.equal(userOf(to, user_id), userOf(to, user_id), `${to}: the same user has the same id`)
+    t.equal(userOf(to, 'alice'), 'alice', `${to}: a short id`)
+  }
+})

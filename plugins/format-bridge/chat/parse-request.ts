@@ -199,7 +199,9 @@ function parseToolChoice(value: Json | undefined, losses: Loss[]): ToolChoice | 
   if (value === 'auto' || value === 'none' || value === 'required') return { kind: value }
   const allowed = asObject(valueAt(value, 'allowed_tools'))
   if (allowed) {
-    const names = asList(allowed['tools']).flatMap(tool => asText(valueAt(tool, 'function', 'name')) ?? [])
+    const names = asList(allowed['tools']).flatMap(
+      tool => asText(valueAt(tool, 'function', 'name')) ?? asText(valueAt(tool, 'custom', 'name')) ?? [],
+    )
     return { kind: 'allowed', names, isRequired: allowed['mode'] === 'required' }
   }
   const name =
