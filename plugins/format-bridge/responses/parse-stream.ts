@@ -17,6 +17,7 @@ import {
   type StreamRecord,
 } from '../neutral/index.ts'
 import { parseLogprobs } from '../openai/logprobs.ts'
+import { parseUsage } from '../openai/usage.ts'
 import {
   parseCall,
   parseCitation,
@@ -25,7 +26,6 @@ import {
   parseItem,
   parseProblem,
   parseStop,
-  parseUsage,
   thoughtOf,
 } from './parse-answer.ts'
 
