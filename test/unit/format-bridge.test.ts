@@ -226,3 +226,11 @@ t.test('the id of an end user is no longer than the vendor accepts', async t => 
     t.equal(userOf(to, 'alice'), 'alice', `${to}: a short id`)
   }
 })
+
+t.test('the usual wrong name of a JPEG image is read', async t => {
+  const image_url = { url: 'data:image/jpg;base64,AAAA' }
+  const request = { messages: [{ role: 'user', content: [{ type: 'image_url', image_url }] }] }
+  const { body, refused } = translateRequest('chat', request, 'messages')
+  t.same(refused, [])
+  t.match(body, { messages: [{ content: [{ source: { media_type: 'image/jpeg', data: 'AAAA' } }] }] })
+})

@@ -1,8 +1,8 @@
 import type { Turn } from './conversation.ts'
 
 /**
- * Groups consecutive elements. Callers join each group once: if they extended the last element again and again, the cost
- * would grow with the square of the number of elements, and a client may send a million of them.
+ * Groups consecutive elements. Callers join each group once: if they extended the last element again and again, the
+ * cost would grow with the square of the number of elements, and a client may send tens of thousands.
  * @param belongs whether an element belongs to the group that begins with `first`
  */
 export function groupRuns<T>(

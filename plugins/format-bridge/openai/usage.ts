@@ -1,7 +1,7 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import { type AnswerUsage, asNumber, asObject, compact, type JsonObject, valueAt } from '../neutral/index.ts'
 
-/** The usage of chat completions or responses, with the same numbers as the charge (`src/api-formats/openai-usage.ts`). */
+/** The usage of chat completions or responses, with the same numbers as the charge. */
 export function parseUsage(usage: Json | undefined): AnswerUsage | undefined {
   const own = asObject(usage)
   if (!own) return undefined
