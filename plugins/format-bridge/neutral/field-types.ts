@@ -23,8 +23,8 @@ const types = {
 export type FieldTypes = { readonly [type in keyof typeof types]?: string }
 
 /**
- * Refuses values of another type. The vendor of the format refuses them too; without this check, the request would be
- * sent without a limit, for example, and nobody would notice.
+ * Refuses values of another type. The vendor of the format refuses them too; without this check, they would be left out
+ * of the request, which would have no limit, for example.
  * @param at the place of `body` in the request: `generationConfig.`
  * @throws RequestFault
  */
