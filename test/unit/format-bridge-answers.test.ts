@@ -114,3 +114,10 @@ t.test('the last finish reason of a stream counts, because some models repeat th
   const { records } = translateStream('generate', [record('a', 'STOP'), record('b', 'MAX_TOKENS')], 'chat')
   t.match(records.at(-1), { choices: [{ finish_reason: 'length' }] })
 })
+
+t.test('the message of an error is found in the member that some servers of chat completions use', async t => {
+  t.match(adapter('chat').parseProblem(400, { detail: 'temperature must be lower' }), {
+    status: 400,
+    message: 'temperature must be lower',
+  })
+})

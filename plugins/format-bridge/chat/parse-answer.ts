@@ -137,7 +137,9 @@ export function parseStop(reason: Json | undefined, parts: readonly Pick<Part, '
 
 export function parseProblem(status: number, body: Json): Problem {
   const error = valueAt(body, 'error') ?? body
-  const message = asText(valueAt(error, 'message')) ?? asText(valueAt(body, 'message')) ?? asText(error)
+  const named = asText(valueAt(error, 'message')) ?? asText(valueAt(body, 'message'))
+  // Servers of open models often have only `detail`.
+  const message = named ?? asText(valueAt(body, 'detail')) ?? asText(error)
   const code = asText(valueAt(error, 'code')) ?? asText(valueAt(error, 'type'))
   const number = asNumber(valueAt(error, 'code')) ?? asNumber(valueAt(error, 'status'))
   const isStatus = number !== undefined && number >= 400 && number < 600
