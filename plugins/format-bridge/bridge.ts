@@ -12,7 +12,14 @@ import { fail } from './errors.ts'
 import { clientFormat, isTranslated, upstreamFormat } from './formats.ts'
 import { withoutFreeform } from './freeform.ts'
 import { judgeLosses } from './judge-losses.ts'
-import { type Adapter, type Conversation, type Loss, type UpstreamFacts, withSafeNames } from './neutral/index.ts'
+import {
+  type Adapter,
+  asObject,
+  type Conversation,
+  type Loss,
+  type UpstreamFacts,
+  withSafeNames,
+} from './neutral/index.ts'
 import { readRequest } from './read-request.ts'
 import type { BridgeFacet } from './schema.ts'
 
@@ -57,7 +64,11 @@ export function translateRequest(
   const issuer = issuerOf(model)
   const isStream = format.counts === undefined && (ask.stream ?? wantsStream(body))
   const conversation = readRequest(keepsState ? withFields(body, stateOfGateway) : body, value =>
-    client.parseRequest({ body: value, stream: isStream, issuer: 'client' }),
+    client.parseRequest({
+      body: (format.wrapper && asObject(value[format.wrapper])) || value,
+      stream: isStream,
+      issuer: 'client',
+    }),
   )
   const plain = upstream.carries.has('grammar') ? conversation : withoutFreeform(conversation)
   const { conversation: safe, names } = withSafeNames(plain)

@@ -2,7 +2,7 @@ import type { Model } from '../../src/plugin-api/index.ts'
 import { chat } from './chat/index.ts'
 import { generate } from './generate/index.ts'
 import { messages } from './messages/index.ts'
-import type { Adapter } from './neutral/index.ts'
+import { type Adapter, optional } from './neutral/index.ts'
 import { responses } from './responses/index.ts'
 
 /** The formats, in order of preference if an upstream supports several. */
@@ -10,22 +10,29 @@ const adapters: readonly Adapter[] = [chat, responses, messages, generate]
 
 export const formatNames: readonly string[] = adapters.map(({ operation }) => operation)
 
-/** Operations that count the tokens of a request, with the format of that request. */
-const counting: ReadonlyMap<string, { readonly operation: string; readonly member: string }> = new Map([
+type Counting = { readonly operation: string; readonly member: string; readonly wrapper?: string }
+
+/**
+ * Operations that count the tokens of a request, with the format of that request. `wrapper`: the member that may
+ * contain the complete request.
+ */
+const counting: ReadonlyMap<string, Counting> = new Map([
   ['messages.count', { operation: 'messages', member: 'input_tokens' }],
   ['responses.tokens', { operation: 'responses', member: 'input_tokens' }],
-  ['generate.count', { operation: 'generate', member: 'totalTokens' }],
+  ['generate.count', { operation: 'generate', member: 'totalTokens', wrapper: 'generateContentRequest' }],
 ])
 
 export function adapterOf(operation: string): Adapter | undefined {
   return adapters.find(one => one.operation === operation)
 }
 
+type ClientFormat = { readonly adapter: Adapter; readonly counts?: string; readonly wrapper?: string }
+
 /** The format of a client's request; `counts` is the member of the answer for requests that only count tokens. */
-export function clientFormat(operation: string): { readonly adapter: Adapter; readonly counts?: string } | undefined {
+export function clientFormat(operation: string): ClientFormat | undefined {
   const count = counting.get(operation)
   const adapter = adapterOf(count?.operation ?? operation)
-  return adapter && { adapter, ...(count && { counts: count.member }) }
+  return adapter && { adapter, ...(count && { counts: count.member, ...optional('wrapper', count.wrapper) }) }
 }
 
 /** Whether requests of an operation are translated for the model. */

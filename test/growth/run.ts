@@ -4,6 +4,7 @@ import type { Asked } from './caller.ts'
 import { answers, requests } from './exchanges.ts'
 import { line, ratioMax, settleGrowth } from './measure.ts'
 import { scanners } from './answers.ts'
+import { conversations } from './conversations.ts'
 import { describedReaders } from './described.ts'
 import { pictureLists, vendorAnswers } from './described-bodies.ts'
 import { readers } from './readers.ts'
@@ -33,7 +34,7 @@ process.stdout.write(`\n${misses} beyond their bounds (× ${ratioMax}, ${turnMsM
 process.exitCode = misses > 0 ? 1 : 0
 
 async function printTable(): Promise<void> {
-  for (const reader of [...readers, ...scanners, ...describedReaders]) {
+  for (const reader of [...readers, ...scanners, ...describedReaders, ...conversations]) {
     if (!reader.name.includes(options.only)) continue
     for (const kind of Object.keys(reader.kinds)) {
       const most = Math.min(bytesMax, reader.bytesMax ?? bytesMax)

@@ -7,7 +7,7 @@ import { type Edits, start, type Started } from '../harness/start.ts'
 /** The shipped file, with translation for both families. */
 const bridged = (more: Edits = []): Edits => [
   ['\n  messages:\n', '\n  messages:\n    format-bridge: { reasoning: budget, max_tokens: 4000 }\n'],
-  ['sim-chat: { family: chat,', 'sim-chat: { family: chat, accepts: [messages],'],
+  ['sim-chat: { family: chat,', 'sim-chat: { family: chat, accepts: [messages, generate],'],
   ['sim-messages: { family: messages,', 'sim-messages: { family: messages, accepts: [chat],'],
   ...more,
 ]
@@ -378,6 +378,12 @@ t.test('models and token counts are served in each accepted format', async t => 
     .withResponse()
   t.ok(counted.data.input_tokens > 5 && counted.data.input_tokens < 30, String(counted.data.input_tokens))
   t.equal(counted.response.headers.get('x-tollgate-estimate'), 'input_tokens')
+  const contents = [{ role: 'user', parts: [{ text: 'How many tokens has this?' }] }]
+  const counts: unknown[] = []
+  for (const body of [{ contents }, { generateContentRequest: { model: 'models/sim-chat', contents } }])
+    counts.push(await (await started.post('/v1beta/models/sim-chat:countTokens', body)).json())
+  t.match(counts[0], { totalTokens: Number })
+  t.same(counts[1], counts[0], 'a complete request')
   t.equal(text.received.length, 0)
   t.equal((await started.charges()).length, 0)
   const names: string[] = []

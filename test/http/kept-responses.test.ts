@@ -85,6 +85,8 @@ t.test('a conversation continues by the id of a response, on every upstream, str
       t.match(first, { store: true, previous_response_id: null, status: 'completed' }, name)
       const second = await create({ input: [result], previous_response_id: first.id })
       t.match(second, { store: true, previous_response_id: first.id }, name)
+      const wrong = { input: { role: 'user', content: 'And then?' }, previous_response_id: second.id }
+      t.match(await refusalOf(create(wrong)), { status: 400, code: 'untranslatable_request' }, name)
       const third = await create({ input: 'And now?', previous_response_id: second.id, store: false })
       t.match(third, { store: false, previous_response_id: second.id }, name)
       const sent = up.received.at(-1)?.body.toString() ?? ''

@@ -1,6 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import t from 'tap'
+import { readOpenaiUsage } from '../../src/api-formats/openai-usage.ts'
 import type { Json } from '../../src/plugin-api/index.ts'
 import { answerOf } from '../../plugins/format-bridge/neutral/index.ts'
 import { adapter, type Format, formats, readRecords, translateAnswer, translateStream } from '../harness/translating.ts'
@@ -65,3 +66,58 @@ function comparable(format: Format, body: Members): Members {
   const names = format === 'messages' ? ['content', 'stop_reason', 'usage'] : ['status', 'output', 'usage']
   return Object.fromEntries(names.map(name => [name, body[name] ?? null]))
 }
+
+t.test('the usage has the same numbers as the charge, however the vendor counts', async t => {
+  const usages: readonly (readonly [name: string, usage: Members, counts: readonly number[]])[] = [
+    [
+      'reasoning only in the total',
+      {
+        prompt_tokens: 3,
+        completion_tokens: 5,
+        total_tokens: 108,
+        completion_tokens_details: { reasoning_tokens: 100 },
+      },
+      [3, 105, 0, 100],
+    ],
+    [
+      'reasoning above the completion, without a total',
+      { prompt_tokens: 3, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 100 } },
+      [3, 105, 0, 100],
+    ],
+    [
+      'cached input in a member of its own',
+      { prompt_tokens: 30, completion_tokens: 5, total_tokens: 35, prompt_cache_hit_tokens: 20 },
+      [30, 5, 20, 0],
+    ],
+  ]
+  for (const [name, usage, [input, output, cached, reasoning]] of usages) {
+    const body = { choices: [{ message: { content: 'x' }, finish_reason: 'stop' }], usage }
+    const charged = readOpenaiUsage('chat', body)?.counts
+    t.match(charged, { input, output }, name)
+    t.match(
+      translateAnswer('chat', body, 'generate')['usageMetadata'],
+      { promptTokenCount: input, candidatesTokenCount: (output ?? 0) - (reasoning ?? 0) },
+      name,
+    )
+    t.match(
+      translateAnswer('chat', body, 'messages')['usage'],
+      { input_tokens: (input ?? 0) - (cached ?? 0), output_tokens: output, cache_read_input_tokens: cached },
+      name,
+    )
+  }
+})
+
+t.test('the last finish reason of a stream counts, because some models repeat the first', async t => {
+  const record = (text: string, finishReason: string) => ({
+    candidates: [{ content: { parts: [{ text }] }, finishReason }],
+  })
+  const { records } = translateStream('generate', [record('a', 'STOP'), record('b', 'MAX_TOKENS')], 'chat')
+  t.match(records.at(-1), { choices: [{ finish_reason: 'length' }] })
+})
+
+t.test('the message of an error is found in the member that some servers of chat completions use', async t => {
+  t.match(adapter('chat').parseProblem(400, { detail: 'temperature must be lower' }), {
+    status: 400,
+    message: 'temperature must be lower',
+  })
+})

@@ -276,6 +276,36 @@ t.test('a failed answer is an error', async t => {
   t.match(read([plain]), [{ kind: 'error', problem: { status: 429, message: 'Slow.' } }])
 })
 
+t.test('a stream without its first event, or with a text only in its item, is complete', async t => {
+  const message = { type: 'message', content: [{ type: 'output_text', text: 'Hi' }] }
+  const reasoning = { type: 'reasoning', summary: [{ type: 'summary_text', text: 'So.' }], encrypted_content: 'x' }
+  const last = { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [] } }
+  const streams: { readonly [name: string]: readonly JsonObject[] } = {
+    'only the last event': [{ ...last, response: { ...last.response, output: [message] } }],
+    'items only': [
+      { type: 'response.output_item.done', output_index: 0, item: reasoning },
+      { type: 'response.output_item.done', output_index: 1, item: message },
+      last,
+    ],
+    'deltas and items': [
+      { type: 'response.created', response: { id: 'resp_1' } },
+      { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Hi' },
+      { type: 'response.output_item.done', output_index: 1, item: message },
+      last,
+    ],
+  }
+  for (const [name, records] of Object.entries(streams)) {
+    const events = read(records.map(data => ({ event: '', data: JSON.stringify(data) })))
+    t.same(events.filter(({ kind }) => kind === 'start').length, 1, name)
+    t.equal(events[0]?.kind, 'start', name)
+    t.same(
+      answerOf(events).parts.filter(({ kind }) => kind === 'text'),
+      [{ kind: 'text', text: 'Hi' }],
+      name,
+    )
+  }
+})
+
 t.test('texts and arguments count once, whether the vendor repeats them or not', async t => {
   const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f', arguments: '{"a":1}' }
   const message = { type: 'message', id: 'msg_1', content: [{ type: 'output_text', text: 'Hi' }] }

@@ -8,11 +8,13 @@ import {
   type JsonObject,
   nearestEffort,
   packSeal,
+  RequestFault,
   safeCallId,
   unpackSeal,
   withSafeNames,
 } from '../../plugins/format-bridge/neutral/index.ts'
-import { translateRequest } from '../harness/translating.ts'
+import { caseName } from '../harness/case-name.ts'
+import { type Format, translateRequest } from '../harness/translating.ts'
 
 t.test("a seal returns to its issuer, and one that the gateway did not pack belongs to the client's side", async t => {
   const seal = { issuer: 'a1b2', value: 'Zm9v.YmFy' }
@@ -134,4 +136,101 @@ t.test('empty fields are omitted if the vendor refuses them', async t => {
     ['a', 'b'].map(text => ({ role: 'user', parts: [{ text }] })),
     'a thought of another model',
   )
+})
+
+t.test('a value of another type is refused with its field, because the vendor would not get it', async t => {
+  const user = { role: 'user', content: 'x' }
+  const requests: { readonly [format in Format]: JsonObject } = {
+    chat: { messages: [user] },
+    responses: { input: [user] },
+    messages: { max_tokens: 9, messages: [user] },
+    generate: { contents: [{ parts: [{ text: 'x' }] }] },
+  }
+  const cases: readonly (readonly [format: Format, more: JsonObject, field: string])[] = [
+    ['chat', { max_completion_tokens: '5' }, 'max_completion_tokens'],
+    ['chat', { n: '2' }, 'n'],
+    ['chat', { logprobs: 1 }, 'logprobs'],
+    ['chat', { stop: 5 }, 'stop'],
+    ['chat', { tools: {} }, 'tools'],
+    ['chat', { response_format: 'json' }, 'response_format'],
+    ['chat', { reasoning_effort: 'enormous' }, 'reasoning_effort'],
+    ['chat', { messages: [{ role: 'user', content: [{ type: 'text', text: 5 }] }] }, 'messages[0].content[0].text'],
+    ['responses', { max_output_tokens: '5' }, 'max_output_tokens'],
+    ['responses', { instructions: ['x'] }, 'instructions'],
+    ['responses', { input: [{ role: 'user', content: { text: 'x' } }] }, 'input[0].content'],
+    ['responses', { input: [{ type: 'function_call_output', call_id: 'a', output: {} }] }, 'input[0].output'],
+    ['responses', { input: [{ type: 'function_call', call_id: 'a', name: 'f', arguments: {} }] }, 'input[0].arguments'],
+    ['messages', { max_tokens: '5' }, 'max_tokens'],
+    ['messages', { tool_choice: 'any' }, 'tool_choice'],
+    ['messages', { stop_sequences: 'x' }, 'stop_sequences'],
+    ['messages', { output_config: { effort: 'enormous' } }, 'output_config.effort'],
+    ['generate', { generationConfig: { maxOutputTokens: 'many' } }, 'generationConfig.maxOutputTokens'],
+    ['generate', { generationConfig: { stopSequences: 'x' } }, 'generationConfig.stopSequences'],
+    [
+      'generate',
+      { generationConfig: { thinkingConfig: { thinkingBudget: {} } } },
+      'generationConfig.thinkingConfig.thinkingBudget',
+    ],
+  ]
+  for (const [format, more, field] of cases)
+    t.throws(
+      () => translateRequest(format, { ...requests[format], ...more }, format === 'chat' ? 'messages' : 'chat'),
+      Object.assign(new RequestFault(field, ''), { message: /./ }) as Error,
+      caseName({ format, more }),
+    )
+  const none = { max_tokens: null, tools: null, stop: null, response_format: null, tool_choice: null }
+  t.match(translateRequest('chat', { ...requests.chat, ...none }, 'generate').body, { contents: [{ role: 'user' }] })
+})
+
+t.test('numbers that a client of generate writes as texts are read', async t => {
+  const generationConfig = { maxOutputTokens: '100', temperature: '0.5', thinkingConfig: { thinkingBudget: '0' } }
+  const request = { contents: [{ parts: [{ text: 'x' }] }], generationConfig }
+  t.match(translateRequest('generate', request, 'chat').body, { max_completion_tokens: 100, temperature: 0.5 })
+  t.same(translateRequest('generate', request, 'chat').conversation.reasoning, { budget: 0 })
+})
+
+t.test('a choice among several tools offers no other tool, whatever the kind of the tools', async t => {
+  const messages = [{ role: 'user', content: 'x' }]
+  const tools = [
+    ...['one', 'two'].map(name => ({ type: 'function', function: { name } })),
+    { type: 'custom', custom: { name: 'three' } },
+  ]
+  const allowed = [
+    { type: 'function', function: { name: 'one' } },
+    { type: 'custom', custom: { name: 'three' } },
+  ]
+  for (const mode of ['auto', 'required'])
+    for (const to of ['responses', 'messages', 'generate'] as const) {
+      const tool_choice = { type: 'allowed_tools', allowed_tools: { mode, tools: allowed } }
+      const { body } = translateRequest('chat', { messages, tools, tool_choice }, to)
+      const text = JSON.stringify(to === 'messages' ? body['tools'] : (body['toolConfig'] ?? body['tool_choice']))
+      const limits = to === 'generate' && mode === 'auto' ? JSON.stringify(body['tools']) : text
+      t.same(
+        ['one', 'two', 'three'].filter(name => limits.includes(`"${name}"`)),
+        ['one', 'three'],
+        caseName({ mode, to }),
+      )
+    }
+})
+
+t.test('the id of an end user is no longer than the vendor accepts', async t => {
+  const user_id = `user_${'a'.repeat(64)}_account__session_${'b'.repeat(36)}`
+  const request = { max_tokens: 9, messages: [{ role: 'user', content: 'x' }] }
+  const userOf = (to: 'chat' | 'responses', id: string): unknown => {
+    const { body } = translateRequest('messages', { ...request, metadata: { user_id: id } }, to)
+    return to === 'chat' ? body['user'] : body['safety_identifier']
+  }
+  for (const to of ['chat', 'responses'] as const) {
+    t.match(userOf(to, user_id), /^[0-9a-f]{64}$/, to)
+    t.equal(userOf(to, user_id), userOf(to, user_id), `${to}: the same user has the same id`)
+    t.equal(userOf(to, 'alice'), 'alice', `${to}: a short id`)
+  }
+})
+
+t.test('the usual wrong name of a JPEG image is read', async t => {
+  const image_url = { url: 'data:image/jpg;base64,AAAA' }
+  const request = { messages: [{ role: 'user', content: [{ type: 'image_url', image_url }] }] }
+  const { body, refused } = translateRequest('chat', request, 'messages')
+  t.same(refused, [])
+  t.match(body, { messages: [{ content: [{ source: { media_type: 'image/jpeg', data: 'AAAA' } }] }] })
 })

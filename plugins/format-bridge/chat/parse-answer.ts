@@ -2,13 +2,11 @@ import type { Json } from '../../../src/plugin-api/index.ts'
 import {
   type Answer,
   AnswerFault,
-  type AnswerUsage,
   asList,
   asNumber,
   asObject,
   asText,
   type Citation,
-  compact,
   type JsonObject,
   type MediaPart,
   optional,
@@ -20,6 +18,7 @@ import {
   valueAt,
 } from '../neutral/index.ts'
 import { parseLogprobs } from '../openai/logprobs.ts'
+import { parseUsage } from '../openai/usage.ts'
 
 export function parseAnswer(body: Json, { issuer, id }: ParseFacts): Answer {
   const choice = asObject(asList(valueAt(body, 'choices'))[0])
@@ -32,7 +31,7 @@ export function parseAnswer(body: Json, { issuer, id }: ParseFacts): Answer {
     ...optional('model', asText(valueAt(body, 'model'))),
     parts,
     stop: parseStop(choice?.['finish_reason'], parts),
-    ...(usage && { usage: { input: 0, output: 0, ...usage } }),
+    ...optional('usage', usage),
     ...optional('serviceTier', asText(valueAt(body, 'service_tier'))),
   }
 }
@@ -136,25 +135,11 @@ export function parseStop(reason: Json | undefined, parts: readonly Pick<Part, '
   return { why: parts.some(part => part.kind === 'refusal') ? 'refused' : 'end', ...raw }
 }
 
-export function parseUsage(usage: Json | undefined): Partial<AnswerUsage> | undefined {
-  const own = asObject(usage)
-  if (!own) return undefined
-  const read = own['prompt_tokens_details']
-  const made = own['completion_tokens_details']
-  return compact({
-    input: asNumber(own['prompt_tokens']) ?? 0,
-    output: asNumber(own['completion_tokens']) ?? 0,
-    cacheRead: asNumber(valueAt(read, 'cached_tokens')),
-    cacheWrite5m: asNumber(valueAt(read, 'cache_write_tokens')),
-    inputAudio: asNumber(valueAt(read, 'audio_tokens')),
-    reasoning: asNumber(valueAt(made, 'reasoning_tokens')),
-    outputAudio: asNumber(valueAt(made, 'audio_tokens')),
-  })
-}
-
 export function parseProblem(status: number, body: Json): Problem {
   const error = valueAt(body, 'error') ?? body
-  const message = asText(valueAt(error, 'message')) ?? asText(valueAt(body, 'message')) ?? asText(error)
+  const named = asText(valueAt(error, 'message')) ?? asText(valueAt(body, 'message'))
+  // Servers of open models often have only `detail`.
+  const message = named ?? asText(valueAt(body, 'detail')) ?? asText(error)
   const code = asText(valueAt(error, 'code')) ?? asText(valueAt(error, 'type'))
   const number = asNumber(valueAt(error, 'code')) ?? asNumber(valueAt(error, 'status'))
   const isStatus = number !== undefined && number >= 400 && number < 600

@@ -4,6 +4,7 @@ import {
   asObject,
   asText,
   type CacheHint,
+  checkTypes,
   type JsonObject,
   type Loss,
   type MediaPart,
@@ -27,6 +28,7 @@ function parsePart(value: Json, field: string, losses: Loss[]): readonly Part[] 
   const type = asText(part['type'])
   const cached = cacheOf(part)
   const text = asText(part['text'])
+  checkTypes(part, { text: 'text refusal' }, `${field}.`)
   if (type === 'text') return text ? [{ kind: 'text', text, ...cached }] : []
   if (type === 'refusal') return [{ kind: 'refusal', text: asText(part['refusal']) ?? '' }]
   const media = parseMedia(part, type)

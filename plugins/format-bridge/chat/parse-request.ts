@@ -1,14 +1,18 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import {
+  asEffort,
   asList,
   asNumber,
   asObject,
   asText,
   type CallPart,
+  checkTypes,
   type Conversation,
-  type Effort,
   type Feature,
+  type FieldTypes,
+  groupRuns,
   isAbsent,
+  joinTurns,
   type JsonObject,
   type Loss,
   type NativeRequest,
@@ -37,6 +41,17 @@ const lost: { readonly [field: string]: Feature } = {
   prediction: 'unknown_field',
 }
 
+const types: FieldTypes = {
+  number:
+    'max_completion_tokens max_tokens n temperature top_p top_k seed presence_penalty frequency_penalty top_logprobs',
+  boolean: 'logprobs parallel_tool_calls store',
+  text: 'reasoning_effort service_tier verbosity prompt_cache_key user safety_identifier',
+  list: 'tools functions modalities',
+  object: 'response_format logit_bias stream_options',
+  'text or list': 'stop',
+  'text or object': 'tool_choice function_call',
+}
+
 const known: ReadonlySet<string> = new Set([
   ...'model messages tools tool_choice functions function_call parallel_tool_calls response_format'.split(' '),
   ...'reasoning_effort max_completion_tokens max_tokens n temperature top_p top_k seed presence_penalty'.split(' '),
@@ -46,6 +61,7 @@ const known: ReadonlySet<string> = new Set([
 ])
 
 export function parseRequest({ body, stream, issuer }: NativeRequest): Conversation {
+  checkTypes(body, types)
   const losses: Loss[] = []
   const messages = body['messages']
   if (!Array.isArray(messages)) throw new RequestFault('messages', 'a list')
@@ -153,15 +169,8 @@ function parseCall(value: Json, field: string, issuer: string): CallPart {
 
 /** Combines the results of one step into one turn. */
 function mergeResults(turns: readonly Turn[]): readonly Turn[] {
-  const merged: Turn[] = []
-  for (const turn of turns) {
-    const last = merged.at(-1)
-    const isResult = turn.parts[0]?.kind === 'result'
-    if (isResult && last?.role === 'user' && last.parts[0]?.kind === 'result')
-      merged[merged.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] }
-    else merged.push(turn)
-  }
-  return merged
+  const isResult = ({ role, parts }: Turn): boolean => role === 'user' && parts[0]?.kind === 'result'
+  return groupRuns(turns, (first, turn) => isResult(first) && isResult(turn)).map(joinTurns)
 }
 
 function parseTools(body: JsonObject, losses: Loss[]): readonly Tool[] {
@@ -190,7 +199,9 @@ function parseToolChoice(value: Json | undefined, losses: Loss[]): ToolChoice | 
   if (value === 'auto' || value === 'none' || value === 'required') return { kind: value }
   const allowed = asObject(valueAt(value, 'allowed_tools'))
   if (allowed) {
-    const names = asList(allowed['tools']).flatMap(tool => asText(valueAt(tool, 'function', 'name')) ?? [])
+    const names = asList(allowed['tools']).flatMap(
+      tool => asText(valueAt(tool, 'function', 'name')) ?? asText(valueAt(tool, 'custom', 'name')) ?? [],
+    )
     return { kind: 'allowed', names, isRequired: allowed['mode'] === 'required' }
   }
   const name =
@@ -211,8 +222,8 @@ function parseOutput(value: Json | undefined): OutputShape | undefined {
 
 /** In this format, thoughts are always shown if the upstream sends them. */
 function parseReasoning(body: JsonObject): Conversation['reasoning'] {
-  const effort = asText(body['reasoning_effort'])
-  return effort === undefined ? undefined : { effort: effort as Effort }
+  const effort = asEffort(asText(body['reasoning_effort']), 'reasoning_effort')
+  return effort === undefined ? undefined : { effort }
 }
 
 function parseSampling(body: JsonObject): Sampling {

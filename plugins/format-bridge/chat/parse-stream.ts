@@ -16,13 +16,13 @@ import {
   valueAt,
 } from '../neutral/index.ts'
 import { parseLogprobs } from '../openai/logprobs.ts'
+import { parseUsage } from '../openai/usage.ts'
 import {
   argumentsOf,
   imagesOf,
   parseCitations,
   parseProblem,
   parseStop,
-  parseUsage,
   sealOfThoughts,
   textOf,
   thoughtOf,

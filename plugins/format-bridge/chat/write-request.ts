@@ -1,5 +1,6 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import {
+  allowedTools,
   compact,
   type Conversation,
   effortOf,
@@ -16,9 +17,10 @@ import {
   toToolSchema,
   type Turn,
   type UpstreamFacts,
+  userWithin,
   type WrittenRequest,
 } from '../neutral/index.ts'
-import { writeSchema, writeTier } from '../openai/settings.ts'
+import { userCharsMax, writeSchema, writeTier } from '../openai/settings.ts'
 import { writeParts, writeText } from './write-content.ts'
 
 /** The maximum number of stop sequences in a request. */
@@ -57,7 +59,7 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
     logprobs: logprobs && true,
     top_logprobs: logprobs && logprobs.top > 0 ? logprobs.top : undefined,
     service_tier: writeTier(conversation.serviceTier),
-    user: conversation.user,
+    user: conversation.user && userWithin(conversation.user, userCharsMax),
     stream: stream || undefined,
     // The gateway counts usage, even if the client does not request it.
     stream_options: stream ? { include_usage: true } : undefined,
@@ -119,11 +121,6 @@ function writeThoughts(parts: readonly Part[], { to, losses }: Place): string | 
   if (own.length < thoughts.length) losses.push({ feature: 'thought' })
   const text = own.map(thought => thought.text).join('')
   return text === '' ? undefined : text
-}
-
-/** Not all vendors support a choice among several tools, so the list contains only the allowed ones. */
-function allowedTools({ tools, toolChoice }: Conversation): readonly Tool[] {
-  return toolChoice?.kind === 'allowed' ? tools.filter(({ name }) => toolChoice.names.includes(name)) : tools
 }
 
 function writeTool({ name, description, schema, strict }: Tool, losses: Loss[]): JsonObject {

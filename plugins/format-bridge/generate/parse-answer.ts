@@ -90,9 +90,13 @@ export function parseUsage(value: Json | undefined): AnswerUsage | undefined {
   if (!own) return undefined
   const thoughts = asNumber(own['thoughtsTokenCount'])
   const tools = asNumber(own['toolUsePromptTokenCount'])
+  const candidates = asNumber(own['candidatesTokenCount'])
+  const input = (asNumber(own['promptTokenCount']) ?? 0) + (tools ?? 0)
+  // Answers omit counts of zero, so that a missing count of the output is the rest of the total.
+  const rest = Math.max(0, (asNumber(own['totalTokenCount']) ?? 0) - input)
   return compact({
-    input: (asNumber(own['promptTokenCount']) ?? 0) + (tools ?? 0),
-    output: (asNumber(own['candidatesTokenCount']) ?? 0) + (thoughts ?? 0),
+    input,
+    output: candidates === undefined && thoughts === undefined ? rest : (candidates ?? 0) + (thoughts ?? 0),
     cacheRead: asNumber(own['cachedContentTokenCount']),
     reasoning: thoughts,
     toolInput: tools,

@@ -2,7 +2,9 @@ import type { Json } from '../../../src/plugin-api/index.ts'
 import {
   asObject,
   asText,
+  groupRuns,
   isAbsent,
+  joinTurns,
   type JsonObject,
   type Loss,
   type MediaPart,
@@ -32,13 +34,16 @@ export function parseSystem(value: Json | undefined, losses: Loss[]): readonly T
 
 /** Ids are optional in this format. A call without one gets its position as its id, and results refer to it by name. */
 type CallIds = {
-  /** The ids of calls without a result, by the name of their tool. */
-  readonly open: Map<string, string[]>
+  /** The calls of a tool, by its name. */
+  readonly byName: Map<string, CallsOfTool>
   count: number
 }
 
+/** The ids of calls in order. The calls before `next`, and those in `answered`, have a result. */
+type CallsOfTool = { readonly ids: string[]; next: number; readonly answered: Set<string> }
+
 export function parseContents(contents: readonly Json[], place: Place): readonly Turn[] {
-  const ids: CallIds = { open: new Map(), count: 0 }
+  const ids: CallIds = { byName: new Map(), count: 0 }
   const turns = contents.map((value, i): Turn => {
     const content = camelCased(typeof value === 'string' ? { parts: [{ text: value }] } : value)
     const role = asText(content['role']) ?? 'user'
@@ -47,21 +52,16 @@ export function parseContents(contents: readonly Json[], place: Place): readonly
     const given = repeated(content['parts'])
     if (!given) throw new RequestFault(`${field}.parts`, 'a list')
     const parts = given.flatMap((part, j) => parsePart(part, `${field}.parts[${j}]`, place, ids))
-    return { role: role === 'model' ? 'assistant' : 'user', parts: role === 'model' ? joinPieces(parts) : parts }
+    return { role: role === 'model' ? 'assistant' : 'user', parts }
   })
   return joinAnswers(turns)
 }
 
 /** SDKs store each record of a stream as a separate content, so these are joined to one answer. */
 function joinAnswers(turns: readonly Turn[]): readonly Turn[] {
-  const joined: Turn[] = []
-  for (const turn of turns) {
-    const last = joined.at(-1)
-    if (turn.role === 'assistant' && last?.role === 'assistant')
-      joined[joined.length - 1] = { ...last, parts: joinPieces([...last.parts, ...turn.parts]) }
-    else joined.push(turn)
-  }
-  return joined
+  return groupRuns(turns, (first, turn) => first.role === 'assistant' && turn.role === 'assistant')
+    .map(joinTurns)
+    .map(turn => (turn.role === 'assistant' ? { ...turn, parts: joinPieces(turn.parts) } : turn))
 }
 
 /** Joins the pieces of one text or one thought. The signature is in the last piece, or follows it without a text. */
@@ -96,7 +96,7 @@ function parsePart(value: Json, field: string, { issuer, losses }: Place, ids: C
     if (name === undefined) throw new RequestFault(`${field}.functionCall.name`, 'the name of a function')
     const id = asText(own['id']) || `call_${ids.count}`
     ids.count += 1
-    ids.open.set(name, [...(ids.open.get(name) ?? []), id])
+    openCall(ids, name, id)
     return [{ kind: 'call', id, name, arguments: JSON.stringify(own['args'] ?? {}), ...sealed }]
   }
   if (part['functionResponse'] !== undefined) return [parseResult(camelCased(part['functionResponse']), field, ids)]
@@ -106,16 +106,25 @@ function parsePart(value: Json, field: string, { issuer, losses }: Place, ids: C
   return []
 }
 
+function openCall({ byName }: CallIds, name: string, id: string): void {
+  const calls = byName.get(name) ?? { ids: [], next: 0, answered: new Set() }
+  byName.set(name, calls)
+  calls.ids.push(id)
+  calls.answered.delete(id)
+}
+
+/** The id of the first call without a result. */
+function firstOpen(calls: CallsOfTool): string | undefined {
+  while (calls.answered.has(calls.ids[calls.next] ?? '')) calls.next++
+  return calls.ids[calls.next]
+}
+
 function parseResult(own: JsonObject, field: string, ids: CallIds): ResultPart {
   const name = asText(own['name'])
-  const waiting = ids.open.get(name ?? '') ?? []
-  const id = asText(own['id']) || waiting[0]
+  const calls = ids.byName.get(name ?? '')
+  const id = asText(own['id']) || (calls && firstOpen(calls))
   if (id === undefined) throw new RequestFault(`${field}.functionResponse.name`, 'the name of a call before it')
-  if (name !== undefined)
-    ids.open.set(
-      name,
-      waiting.filter(one => one !== id),
-    )
+  calls?.answered.add(id)
   const { text, failed } = parseResponse(own['response'])
   const media = (repeated(own['parts']) ?? []).flatMap(part => parseMedia(camelCased(part)) ?? [])
   const texts: readonly TextPart[] = text === '' ? [] : [{ kind: 'text', text }]

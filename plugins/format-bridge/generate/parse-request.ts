@@ -4,10 +4,12 @@ import {
   asNumber,
   asObject,
   asText,
+  checkTypes,
   compact,
   type Conversation,
   type Effort,
   type Feature,
+  type FieldTypes,
   isAbsent,
   type JsonObject,
   type Loss,
@@ -37,9 +39,32 @@ const knownSettings: ReadonlySet<string> = new Set([
   ...'responseJsonSchema responseModalities thinkingConfig mediaResolution speechConfig imageConfig'.split(' '),
 ])
 
+const numbers =
+  'temperature topP topK seed presencePenalty frequencyPenalty candidateCount maxOutputTokens logprobs thinkingBudget'
+
+/** The vendor also reads a number that is written as a text, as in JSON of protocol buffers. */
+function withNumbers(settings: JsonObject): JsonObject {
+  const read = numbers.split(' ').flatMap((name): readonly (readonly [string, Json])[] => {
+    const text = asText(settings[name])?.trim()
+    return text && Number.isFinite(Number(text)) ? [[name, Number(text)]] : []
+  })
+  return read.length === 0 ? settings : { ...settings, ...Object.fromEntries(read) }
+}
+
+const types: FieldTypes = { object: 'generationConfig toolConfig', text: 'serviceTier' }
+const settingTypes: FieldTypes = {
+  number: numbers,
+  boolean: 'responseLogprobs',
+  text: 'responseMimeType',
+  list: 'stopSequences',
+  object: 'responseSchema responseJsonSchema thinkingConfig',
+}
+
 export function parseRequest({ body: native, stream, issuer }: NativeRequest): Conversation {
   const body = camelCased(native)
-  const settings = camelCased(body['generationConfig'])
+  checkTypes(body, types)
+  const settings = withNumbers(camelCased(body['generationConfig']))
+  checkTypes(settings, settingTypes, 'generationConfig.')
   const losses: Loss[] = []
   const contents = repeated(body['contents'])
   if (!contents) throw new RequestFault('contents', 'a list')
@@ -148,7 +173,8 @@ const efforts: { readonly [level: string]: Effort } = {
 }
 
 function parseReasoning(value: Json | undefined): Reasoning | undefined {
-  const config = camelCased(value)
+  const config = withNumbers(camelCased(value))
+  checkTypes(config, { number: 'thinkingBudget' }, 'generationConfig.thinkingConfig.')
   const effort = efforts[asText(config['thinkingLevel'])?.toUpperCase() ?? '']
   const budget = asNumber(config['thinkingBudget'])
   const show = config['includeThoughts']

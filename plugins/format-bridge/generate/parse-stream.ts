@@ -49,7 +49,8 @@ export class GenerateStreamParser implements StreamParser {
     }
     const tokens = parseLogprobs(candidate?.['logprobsResult'])
     if (tokens.length > 0 && this.#open?.kind === 'text') events.push({ kind: 'logprobs', at: this.#open.at, tokens })
-    this.#reason ??= candidate?.['finishReason'] ?? valueAt(record, 'promptFeedback', 'blockReason')
+    // Some models repeat `STOP` in every record, so that only the last reason counts.
+    this.#reason = candidate?.['finishReason'] ?? valueAt(record, 'promptFeedback', 'blockReason') ?? this.#reason
     return events
   }
 

@@ -83,7 +83,7 @@ export function writeUsage(usage: AnswerUsage): JsonObject {
   const { input, output, cacheRead, reasoning = 0, toolInput = 0 } = usage
   return compact({
     promptTokenCount: input - toolInput,
-    candidatesTokenCount: output - reasoning,
+    candidatesTokenCount: Math.max(0, output - reasoning),
     totalTokenCount: input + output,
     thoughtsTokenCount: reasoning > 0 ? reasoning : undefined,
     toolUsePromptTokenCount: toolInput > 0 ? toolInput : undefined,

@@ -1,4 +1,5 @@
 import {
+  allowedTools,
   asObject,
   budgetOf,
   compact,
@@ -60,13 +61,6 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
     place.losses.push({ feature: 'sampling' })
   if (conversation.tools.some(tool => tool.strict)) place.losses.push({ feature: 'strict' })
   return { body, losses: [...place.losses, ...lostHints(conversation, carries)] }
-}
-
-/** The format cannot express an optional choice among several tools, so the list contains only these tools. */
-function allowedTools({ tools, toolChoice }: Conversation): readonly Tool[] {
-  return toolChoice?.kind === 'allowed' && !toolChoice.isRequired
-    ? tools.filter(({ name }) => toolChoice.names.includes(name))
-    : tools
 }
 
 function writeTool({ name, description, schema }: Tool): JsonObject {

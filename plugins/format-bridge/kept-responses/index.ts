@@ -48,6 +48,8 @@ export async function withConversation(
   const model = typeof name === 'string' ? plan.models.get(aliasesOf(context)?.get(name) ?? name) : undefined
   if (!model || !isTranslated(model, context.route.operation)) return body
   const given = readField(body, 'input')
+  // The parser refuses any other value; it would be lost if it were appended as a list.
+  if (given !== undefined && given !== null && typeof given !== 'string' && !Array.isArray(given)) return body
   const input = typeof given === 'string' ? [{ type: 'message', role: 'user', content: given }] : asList(given)
   const previous = readField(body, 'previous_response_id')
   const before = typeof previous === 'string' && previous !== '' ? previous : null

@@ -5,6 +5,7 @@ import {
   asObject,
   asText,
   type CacheHint,
+  checkTypes,
   type Citation,
   type JsonObject,
   type Loss,
@@ -35,6 +36,7 @@ function parseBlock(value: Json, place: Place): readonly Part[] {
   const type = asText(block['type'])
   switch (type) {
     case 'text':
+      checkTypes(block, { text: 'text' }, `${place.field}.`)
       return parseText(block)
     case 'image':
     case 'document':

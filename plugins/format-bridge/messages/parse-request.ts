@@ -1,12 +1,14 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import {
+  asEffort,
   asList,
   asNumber,
   asObject,
   asText,
+  checkTypes,
   type Conversation,
-  type Effort,
   type Feature,
+  type FieldTypes,
   isAbsent,
   type JsonObject,
   type Loss,
@@ -36,6 +38,13 @@ const lost: { readonly [field: string]: Feature } = {
   workspace_id: 'metadata',
 }
 
+const types: FieldTypes = {
+  number: 'max_tokens temperature top_p top_k',
+  text: 'service_tier',
+  list: 'stop_sequences tools',
+  object: 'tool_choice thinking output_config output_format metadata',
+}
+
 const known: ReadonlySet<string> = new Set([
   ...'model messages system max_tokens temperature top_p top_k stop_sequences stream tools tool_choice'.split(' '),
   ...'thinking output_config output_format metadata service_tier cache_control diagnostics'.split(' '),
@@ -43,6 +52,7 @@ const known: ReadonlySet<string> = new Set([
 ])
 
 export function parseRequest({ body, stream, issuer }: NativeRequest): Conversation {
+  checkTypes(body, types)
   const losses: Loss[] = []
   const messages = body['messages']
   if (!Array.isArray(messages)) throw new RequestFault('messages', 'a list')
@@ -146,7 +156,7 @@ function parseOutput(format: Json | undefined): OutputShape | undefined {
 
 function parseReasoning(body: JsonObject): Reasoning | undefined {
   const thinking = asObject(body['thinking'])
-  const effort = asText(valueAt(body['output_config'], 'effort')) as Effort | undefined
+  const effort = asEffort(asText(valueAt(body['output_config'], 'effort')), 'output_config.effort')
   const type = asText(thinking?.['type'])
   if (type === undefined) return effort === undefined ? undefined : { effort }
   if (type === 'disabled') return { effort: 'none' }

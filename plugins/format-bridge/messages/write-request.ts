@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto'
 import {
+  allowedTools,
   asObject,
   compact,
   type Conversation,
   fitsStrict,
   type Feature,
+  hashedUser,
   type JsonObject,
   type Loss,
   lostHints,
@@ -13,6 +14,7 @@ import {
   type Tool,
   toToolSchema,
   type UpstreamFacts,
+  userWithin,
   type WrittenRequest,
 } from '../neutral/index.ts'
 import { toOutputSchema } from './schema.ts'
@@ -28,7 +30,8 @@ export const carries: ReadonlySet<Feature> = new Set([
 
 export function writeRequest(conversation: Conversation, to: UpstreamFacts): WrittenRequest {
   const losses: Loss[] = []
-  const { tools, turns } = conversation
+  const { turns } = conversation
+  const tools = allowedTools(conversation)
   const place = { to, losses }
   const leading = turns.findIndex(turn => turn.role !== 'system')
   const [first, rest] = leading === -1 ? [turns, []] : [turns.slice(0, leading), turns.slice(leading)]
@@ -67,19 +70,13 @@ function writeTool({ name, description, schema, strict, cache }: Tool, losses: L
   return compact({ name, description, input_schema: own, strict: isStrict || undefined, ...writeCache(cache) })
 }
 
-/**
- * The list of tools stays complete, because it is cached; if several are allowed, only the choice by name limits them.
- */
-function writeChoice({ toolChoice, parallelCalls, tools }: Conversation): JsonObject | undefined {
+function writeChoice({ toolChoice, parallelCalls }: Conversation): JsonObject | undefined {
   const single = parallelCalls === false ? { disable_parallel_tool_use: true } : {}
   if (!toolChoice) return parallelCalls === false ? { type: 'auto', ...single } : undefined
   if (toolChoice.kind === 'none') return { type: 'none' }
-  if (toolChoice.kind === 'required') return { type: 'any', ...single }
+  if (toolChoice.kind === 'required' || (toolChoice.kind === 'allowed' && toolChoice.isRequired))
+    return { type: 'any', ...single }
   if (toolChoice.kind === 'tool') return { type: 'tool', name: toolChoice.name, ...single }
-  if (toolChoice.kind === 'allowed' && toolChoice.isRequired)
-    return toolChoice.names.length === 1 && tools.length > 1
-      ? { type: 'tool', name: toolChoice.names[0] ?? '', ...single }
-      : { type: 'any', ...single }
   return { type: 'auto', ...single }
 }
 
@@ -129,7 +126,10 @@ function writeTier(tier: ServiceTier | undefined, losses: Loss[]): string | unde
   return undefined
 }
 
+/** The maximum length of an end user's id. */
+const userCharsMax = 256
+
 /** This field must not contain a person's name or address, so an e-mail address is hashed. */
 function writeUser(user: string): string {
-  return user.includes('@') ? createHash('sha256').update(user).digest('hex') : user
+  return user.includes('@') ? hashedUser(user) : userWithin(user, userCharsMax)
 }

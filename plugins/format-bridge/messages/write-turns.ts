@@ -3,6 +3,8 @@ import {
   asObject,
   type CallPart,
   compact,
+  groupRuns,
+  joinTurns,
   type JsonObject,
   type Loss,
   type MediaPart,
@@ -22,23 +24,22 @@ type Place = { readonly to: UpstreamFacts; readonly losses: Loss[] }
  * without content.
  */
 export function writeTurns(turns: readonly Turn[], place: Place): readonly JsonObject[] {
-  const messages: { role: string; parts: readonly Part[] }[] = []
-  for (const turn of turns) {
-    const role = turn.role === 'assistant' ? 'assistant' : 'user'
-    const parts = turn.role === 'system' ? asInstructions(turn.parts) : turn.parts
-    const last = messages.at(-1)
-    if (last?.role === role) last.parts = [...last.parts, ...parts]
-    else messages.push({ role, parts })
-  }
-  const written: { role: string; content: readonly JsonObject[] }[] = []
-  for (const { role, parts } of messages) {
-    const content = writeBlocks(resultsFirst(parts), place)
-    const last = written.at(-1)
-    if (content.length > 0 && last?.role === role) last.content = [...last.content, ...content]
-    else if (content.length > 0) written.push({ role, content })
-  }
-  return written
+  const own = turns.map(({ role, parts }) => ({
+    role: role === 'assistant' ? 'assistant' : 'user',
+    parts: role === 'system' ? asInstructions(parts) : parts,
+  }))
+  const messages = groupRuns(own, isSameRole)
+    .map(joinTurns)
+    .map(({ role, parts }) => ({ role, content: writeBlocks(resultsFirst(parts), place) }))
+    .filter(({ content }) => content.length > 0)
+  return groupRuns(messages, isSameRole).map(([first, ...others]) =>
+    others.length === 0 ? first : { ...first, content: [first, ...others].flatMap(({ content }) => content) },
+  )
 }
+
+type WithRole = { readonly role: string }
+
+const isSameRole = (first: WithRole, one: WithRole): boolean => first.role === one.role
 
 function asInstructions(parts: readonly Part[]): readonly Part[] {
   return parts.map(part => (part.kind === 'text' ? { ...part, text: `<system>\n${part.text}\n</system>` } : part))

@@ -4,7 +4,9 @@ import type { MediaSource } from './conversation.ts'
 export function sourceOfUrl(url: string): { readonly source: MediaSource; readonly mime?: string } {
   const comma = url.indexOf(',')
   if (!url.startsWith('data:') || comma === -1) return { source: { kind: 'link', url } }
-  const [mime = '', ...rest] = url.slice('data:'.length, comma).split(';')
+  const [given = '', ...rest] = url.slice('data:'.length, comma).split(';')
+  // Clients write this name, and some vendors refuse it.
+  const mime = given === 'image/jpg' ? 'image/jpeg' : given
   const data = url.slice(comma + 1)
   const base64 = rest.includes('base64') ? data : Buffer.from(decodeText(data)).toString('base64')
   return { source: { kind: 'bytes', base64 }, ...(mime !== '' && { mime }) }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Conversation, Part, ToolChoice } from './conversation.ts'
+import type { Conversation, Part, Tool, ToolChoice } from './conversation.ts'
 
 /** Names of tools that every format accepts. */
 const safeName = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
@@ -61,4 +61,9 @@ function digest(text: string): string {
 export function namesOfCalls({ turns }: Conversation): ReadonlyMap<string, string> {
   const calls = turns.flatMap(turn => turn.parts).filter(part => part.kind === 'call')
   return new Map(calls.map(({ id, name }) => [id, name]))
+}
+
+/** Not all vendors support a choice among several tools, so the list contains only the allowed ones. */
+export function allowedTools({ tools, toolChoice }: Conversation): readonly Tool[] {
+  return toolChoice?.kind === 'allowed' ? tools.filter(({ name }) => toolChoice.names.includes(name)) : tools
 }

@@ -11,6 +11,9 @@ import {
   type ServiceTier,
 } from '../neutral/index.ts'
 
+/** The maximum length of an end user's id. */
+export const userCharsMax = 64
+
 type SchemaShape = Extract<OutputShape, { kind: 'schema' }>
 
 /** The description of the output's schema at `field`. @throws RequestFault */

@@ -2,13 +2,11 @@ import type { Json } from '../../../src/plugin-api/index.ts'
 import {
   type Answer,
   AnswerFault,
-  type AnswerUsage,
   asList,
   asNumber,
   asObject,
   asText,
   type Citation,
-  compact,
   type JsonObject,
   optional,
   type ParseFacts,
@@ -18,6 +16,7 @@ import {
   valueAt,
 } from '../neutral/index.ts'
 import { parseLogprobs } from '../openai/logprobs.ts'
+import { parseUsage } from '../openai/usage.ts'
 
 export function parseAnswer(body: Json, facts: ParseFacts): Answer {
   const own = asObject(body)
@@ -51,7 +50,7 @@ export function parseItem(item: Json, { issuer, id }: ParseFacts): readonly Part
   }
 }
 
-function parseContent(value: Json): readonly Part[] {
+export function parseContent(value: Json): readonly Part[] {
   const refusal = asText(valueAt(value, 'refusal'))
   if (refusal !== undefined) return [{ kind: 'refusal', text: refusal }]
   const text = asText(valueAt(value, 'text'))
@@ -123,19 +122,6 @@ export function parseStop(own: JsonObject, parts: readonly Pick<Part, 'kind'>[])
     return { why: reason === 'content_filter' ? 'refused' : 'length', ...optional('raw', reason) }
   if (parts.some(part => part.kind === 'call')) return { why: 'calls' }
   return { why: parts.some(part => part.kind === 'refusal') ? 'refused' : 'end' }
-}
-
-export function parseUsage(value: Json | undefined): AnswerUsage | undefined {
-  const own = asObject(value)
-  if (!own) return undefined
-  const read = own['input_tokens_details']
-  return compact({
-    input: asNumber(own['input_tokens']) ?? 0,
-    output: asNumber(own['output_tokens']) ?? 0,
-    cacheRead: asNumber(valueAt(read, 'cached_tokens')),
-    cacheWrite5m: asNumber(valueAt(read, 'cache_write_tokens')),
-    reasoning: asNumber(valueAt(own['output_tokens_details'], 'reasoning_tokens')),
-  }) as AnswerUsage
 }
 
 export function parseProblem(status: number, body: Json): Problem {

@@ -3,6 +3,7 @@ import {
   asList,
   asObject,
   asText,
+  checkTypes,
   type JsonObject,
   type Loss,
   type MediaPart,
@@ -21,7 +22,7 @@ import { joinedName } from './namespaces.ts'
 
 type Place = { readonly issuer: string; readonly losses: Loss[] }
 
-type Step = { readonly turn: Turn; readonly results: Part[] }
+type Step = { readonly role: Turn['role']; readonly parts: Part[]; readonly results: Part[] }
 
 /**
  * Consecutive items of one speaker are one turn: a message, its reasoning and its calls. Results are in the turn after
@@ -39,13 +40,20 @@ export function parseInput(input: Json | undefined, place: Place): readonly Turn
     const last = steps.at(-1)
     const caller = part.kind === 'result' ? callers.get(part.id) : undefined
     if (caller) caller.results.push(part)
-    else if (turn.role === 'assistant' && last?.turn.role === 'assistant' && last.results.length === 0)
-      steps[steps.length - 1] = { ...last, turn: { ...last.turn, parts: [...last.turn.parts, ...turn.parts] } }
-    else steps.push({ turn, results: [] })
+    else if (turn.role === 'assistant' && last?.role === 'assistant' && last.results.length === 0)
+      for (const one of turn.parts) last.parts.push(one)
+    else steps.push({ role: turn.role, parts: [...turn.parts], results: [] })
     const step = steps.at(-1)
     if (part.kind === 'call' && step) callers.set(part.id, step)
   }
-  return steps.flatMap(({ turn, results }) => (results.length > 0 ? [turn, { role: 'user', parts: results }] : [turn]))
+  return steps.flatMap(({ role, parts, results }): readonly Turn[] =>
+    results.length > 0
+      ? [
+          { role, parts },
+          { role: 'user', parts: results },
+        ]
+      : [{ role, parts }],
+  )
 }
 
 function parseItem(value: Json, field: string, place: Place): Turn | undefined {
@@ -78,6 +86,7 @@ function parseItem(value: Json, field: string, place: Place): Turn | undefined {
 
 function parseMessage(item: JsonObject, field: string, place: Place): Turn {
   const { role, content } = item
+  checkTypes(item, { 'text or list': 'content' }, `${field}.`)
   const parts: readonly Part[] =
     typeof content === 'string'
       ? content === ''
@@ -94,6 +103,7 @@ function parsePart(value: Json, field: string, { losses }: Place): readonly (Tex
   if (!part) throw new RequestFault(field, 'an object')
   const type = asText(part['type'])
   const text = asText(part['text'])
+  checkTypes(part, { text: 'text refusal' }, `${field}.`)
   if (type === 'input_text' || type === 'output_text' || type === 'text') return text ? [{ kind: 'text', text }] : []
   if (type === 'refusal') return [{ kind: 'refusal', text: asText(part['refusal']) ?? '' }]
   const media = parseMedia(part, type)
@@ -137,6 +147,7 @@ function parseCall(item: JsonObject, type: string, field: string): Part {
   const id = asText(item['call_id'])
   const own = asText(item['name'])
   if (id === undefined || own === undefined) throw new RequestFault(field, 'a call with a call_id and a name')
+  checkTypes(item, { text: 'arguments input' }, `${field}.`)
   const space = asText(item['namespace'])
   const name = space ? joinedName(space, own) : own
   if (type === 'custom_tool_call')
@@ -148,6 +159,7 @@ function parseResult(item: JsonObject, type: string, field: string, place: Place
   const id = asText(item['call_id'])
   if (id === undefined) throw new RequestFault(`${field}.call_id`, 'the id of a call')
   const { output } = item
+  checkTypes(item, { 'text or list': 'output' }, `${field}.`)
   const parts: readonly Part[] =
     typeof output === 'string'
       ? output === ''

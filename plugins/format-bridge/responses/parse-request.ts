@@ -1,13 +1,15 @@
 import type { Json } from '../../../src/plugin-api/index.ts'
 import {
+  asEffort,
   asList,
   asNumber,
   asObject,
   asText,
+  checkTypes,
   compact,
   type Conversation,
-  type Effort,
   type Feature,
+  type FieldTypes,
   fitsStrict,
   isAbsent,
   type JsonObject,
@@ -16,7 +18,6 @@ import {
   optional,
   type OutputShape,
   type Reasoning,
-  RequestFault,
   type ServiceTier,
   type Tool,
   type ToolChoice,
@@ -35,6 +36,15 @@ const lost: { readonly [field: string]: Feature } = {
   metadata: 'metadata',
 }
 
+const types: FieldTypes = {
+  number: 'max_output_tokens temperature top_p top_logprobs',
+  boolean: 'parallel_tool_calls store background',
+  text: 'instructions service_tier prompt_cache_key user safety_identifier',
+  list: 'tools include',
+  object: 'text reasoning',
+  'text or object': 'tool_choice',
+}
+
 const known: ReadonlySet<string> = new Set([
   ...'model input instructions tools tool_choice parallel_tool_calls text reasoning'.split(' '),
   ...'max_output_tokens temperature top_p top_logprobs include service_tier store background'.split(' '),
@@ -43,6 +53,7 @@ const known: ReadonlySet<string> = new Set([
 ])
 
 export function parseRequest({ body, stream, issuer }: NativeRequest): Conversation {
+  checkTypes(body, types)
   const losses: Loss[] = []
   const instructions = asText(body['instructions'])
   const include = asList(body['include'])
@@ -154,15 +165,12 @@ function parseOutput(format: Json | undefined): OutputShape | undefined {
   return parseSchema(asObject(format), 'text.format')
 }
 
-const efforts: ReadonlySet<string> = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
-
 function parseReasoning(own: JsonObject | undefined, wantsSeal: boolean): Reasoning | undefined {
-  const effort = asText(own?.['effort'])
+  const effort = asEffort(asText(own?.['effort']), 'reasoning.effort')
   const show = asText(own?.['summary']) ?? asText(own?.['generate_summary'])
   if (effort === undefined && show === undefined && !wantsSeal) return undefined
-  if (effort !== undefined && !efforts.has(effort)) throw new RequestFault('reasoning.effort', [...efforts].join(', '))
   return {
-    ...optional('effort', effort as Effort | undefined),
+    ...optional('effort', effort),
     ...(show !== undefined && { show: show === 'concise' || show === 'detailed' ? show : 'auto' }),
     ...(wantsSeal && { wantsSeal }),
   }

@@ -17,14 +17,15 @@ import {
   type StreamRecord,
 } from '../neutral/index.ts'
 import { parseLogprobs } from '../openai/logprobs.ts'
+import { parseUsage } from '../openai/usage.ts'
 import {
   parseCall,
   parseCitation,
+  parseContent,
   parseImage,
   parseItem,
   parseProblem,
   parseStop,
-  parseUsage,
   thoughtOf,
 } from './parse-answer.ts'
 
@@ -39,6 +40,9 @@ export class ResponsesStreamParser implements StreamParser {
   readonly #kinds: Pick<Part, 'kind'>[] = []
   /** Open parts by the item's index, and for messages also by that of the content. */
   readonly #open = new Map<string, OpenPart>()
+  /** The keys of all parts so far. */
+  readonly #known = new Set<string>()
+  #hasStarted = false
   #isOver = false
 
   constructor(facts: ParseFacts) {
@@ -49,7 +53,7 @@ export class ResponsesStreamParser implements StreamParser {
     if (this.#isOver || data === '' || data.trim() === '[DONE]') return []
     const record = asObject(parseJson(data))
     if (!record) return this.#fail({ status: 502, message: 'a record of it is not JSON' })
-    const events: AnswerEvent[] = []
+    const events: AnswerEvent[] = this.#start(record)
     this.#read(asText(record['type']) ?? '', record, events)
     return events
   }
@@ -58,14 +62,19 @@ export class ResponsesStreamParser implements StreamParser {
     return this.#isOver ? [] : this.#fail({ status: 502, message: 'it ended before its last event' })
   }
 
+  /** An upstream may omit `response.created`. */
+  #start(record: JsonObject): AnswerEvent[] {
+    const type = asText(record['type']) ?? ''
+    if (this.#hasStarted || !type.startsWith('response.') || type === 'response.failed') return []
+    this.#hasStarted = true
+    return [startOf(asObject(record['response']) ?? {})]
+  }
+
   #read(type: string, record: JsonObject, events: AnswerEvent[]): void {
     const item = asObject(record['item']) ?? {}
     const part = keyOf(record, 'content_index')
     const own = keyOf(record)
     switch (type) {
-      case 'response.created':
-        events.push(startOf(asObject(record['response']) ?? {}))
-        return
       case 'response.output_item.added':
         if (isCall(item)) this.#begin(own, headOf(item, this.#facts.id), events)
         return
@@ -117,6 +126,7 @@ export class ResponsesStreamParser implements StreamParser {
     this.#kinds.push({ kind: part.kind })
     const open = { at, hasText: false }
     this.#open.set(key, open)
+    this.#known.add(key)
     events.push({ kind: 'open', at, part })
     return open
   }
@@ -166,7 +176,16 @@ export class ResponsesStreamParser implements StreamParser {
         this.#kinds.push({ kind: 'media' })
         events.push(...eventsOfPart(image, this.#kinds.length - 1))
       }
+    else if (item['type'] === 'message') this.#addContent(key, item, events)
     for (const own of this.#open.keys()) if (own === key || own.startsWith(`${key}.`)) this.#close(own, events)
+  }
+
+  /** The parts of a message without earlier events. */
+  #addContent(key: string, item: JsonObject, events: AnswerEvent[]): void {
+    for (const [i, content] of asList(item['content']).entries())
+      if (!this.#known.has(`${key}.${i}`))
+        for (const part of parseContent(content).filter(one => 'text' in one && one.text !== ''))
+          events.push(...eventsOfPart(part, this.#kinds.push({ kind: part.kind }) - 1))
   }
 
   /** The encrypted content is complete only here. */

@@ -22,9 +22,10 @@ import {
   toToolSchema,
   type Turn,
   type UpstreamFacts,
+  userWithin,
   type WrittenRequest,
 } from '../neutral/index.ts'
-import { writeSchema, writeTier } from '../openai/settings.ts'
+import { userCharsMax, writeSchema, writeTier } from '../openai/settings.ts'
 
 type Place = { readonly to: UpstreamFacts; readonly losses: Loss[] }
 
@@ -63,7 +64,7 @@ export function writeRequest(conversation: Conversation, to: UpstreamFacts): Wri
     top_logprobs: logprobs && logprobs.top > 0 ? logprobs.top : undefined,
     service_tier: writeTier(conversation.serviceTier),
     prompt_cache_key: conversation.cacheKey,
-    safety_identifier: conversation.user,
+    safety_identifier: conversation.user && userWithin(conversation.user, userCharsMax),
     include: include.length > 0 ? include : undefined,
     store: false,
     stream: stream || undefined,
