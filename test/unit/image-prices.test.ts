@@ -26,7 +26,7 @@ import { readCost } from '../../src/util/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { someTarget } from '../harness/exchange.ts'
-import { jpegHead, pngHead } from '../harness/image-heads.ts'
+import { jpegHead, jpegProfiles, pngHead } from '../harness/image-heads.ts'
 import { seed, seeded } from '../harness/seed.ts'
 
 const all: ForwardRule = { kind: 'all', except: new Set() }
@@ -565,6 +565,25 @@ t.test('[10.3] megapixels of input pictures, from their bytes', async t => {
   t.same(short(lines.filter(line => line.quantity !== null)), [['input_megapixel', 'request', 120_000, 8]])
   t.same(replayed(chargeOf(rule, lines)), [])
   t.equal(await measureInputs(facetOf({ lines: [{ per: 'request' }] }), sent), undefined, 'nothing is read for others')
+})
+
+t.test('[10.3] an input picture is measured however it is written, and after any profile', async t => {
+  const facet = facetOf({ lines: [{ per: 'megapixel', of: 'input', price: 'input_megapixel', otherwise: 4 }] })
+  const { family } = shopOf({ input_megapixel: 15_000 })
+  const base64 = pngHead(1000, 1000).toString('base64')
+  const camera = jpegHead(1000, 1000, { before: jpegProfiles(300_000) }).toString('base64')
+  const cases: { readonly [name: string]: Json } = {
+    'a data: URL': `data:image/png;base64,${base64}`,
+    'capitals in the scheme': `DATA:image/png;BASE64,${base64}`,
+    'base64 with line breaks': base64.replaceAll(/.{20}/g, '$&\r\n'),
+    'as in a chat': { type: 'image_url', image_url: { url: `data:image/png;base64,${base64}` } },
+    'after long profiles': `data:image/jpeg;base64,${camera}`,
+  }
+  for (const [name, written] of Object.entries(cases)) {
+    const sent = { body: bodyOf({ image: written }), family, operation: 'image.generate' }
+    const measured = await measureInputs(facet, sent)
+    t.same([...(measured?.values() ?? [])], [[{ width: 1000, height: 1000 }]], caseName({ name }))
+  }
 })
 
 t.test('[10.3] steps, seconds, tokens and requests, by the count of the request or answer', t => {
