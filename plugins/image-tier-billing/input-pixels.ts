@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FilePart, Json } from '../../src/plugin-api/index.ts'
-import { fieldOf, isForwarded, picturesOf, type Sent } from './request-fields.ts'
+import { picturePartsOf, picturesOf, type Sent } from './request-fields.ts'
 import { countsInput, fieldsOf, type LineFacet, type Measured as MeasuredInputs } from './line-rules.ts'
 import { headBytesMax, judge, measure, type Measured, sizeOf } from './measure.ts'
 import type { BillingFacet } from './schema.ts'
@@ -32,16 +32,10 @@ export async function measureInputs({ lines }: BillingFacet, sent: Sent): Promis
  * The sizes of the pictures in these fields of a request; null for a picture that cannot be measured, such as a link.
  */
 async function measurePictures(sent: Sent, fields: readonly string[]): Promise<readonly (Size | null)[]> {
-  const { body, family, operation } = sent
-  if (body.kind === 'json') return measureAll(picturesOf(sent, fields))
-  if (body.kind !== 'form') return []
-  const rule = family.forward.get(operation)
+  if (sent.body.kind === 'json') return measureAll(picturesOf(sent, fields))
   const sizes: (Size | null)[] = []
-  for (const part of body.parts) {
-    if (!fields.includes(fieldOf(part.name))) continue
-    if (part.kind === 'file') sizes.push(await measureFile(part))
-    else if (part.value !== '' && isForwarded(rule, part.name)) sizes.push(await measureText(part.value))
-  }
+  for (const part of picturePartsOf(sent, fields))
+    sizes.push(await (part.kind === 'file' ? measureFile(part) : measureText(part.value)))
   return sizes
 }
 

@@ -4,6 +4,7 @@ import {
   type ForwardRule,
   isEmptyField,
   type Json,
+  type Part,
   readField,
 } from '../../src/plugin-api/index.ts'
 import { pathOfName, readJsonText, valuesAt } from './count-paths.ts'
@@ -13,7 +14,13 @@ import { fail } from './errors.ts'
 const textMax = 100
 
 /** A request for pricing. */
-export type Sent = { readonly body: Body; readonly family: Family; readonly operation: string }
+export type Sent = {
+  readonly body: Body
+  readonly family: Family
+  readonly operation: string
+  /** The files of a form that the upstream receives; absent: all of them. */
+  readonly files?: ReadonlySet<Part> | undefined
+}
 
 /**
  * The value of a field that prices depend on. Undefined if the request does not set it, or if it is not forwarded to
@@ -69,7 +76,8 @@ export function textOf(value: Json): string | undefined {
 }
 
 /** The number of pictures in these fields of the request. */
-export function countPictures({ body, family, operation }: Sent, fields: readonly string[]): number {
+export function countPictures(sent: Sent, fields: readonly string[]): number {
+  const { body, family, operation } = sent
   const rule = family.forward.get(operation)
   if (body.kind === 'json') {
     const passing = fields.filter(name => isForwarded(rule, name) && body.json.has(name))
@@ -78,11 +86,17 @@ export function countPictures({ body, family, operation }: Sent, fields: readonl
       0,
     )
   }
-  if (body.kind !== 'form') return 0
+  return picturePartsOf(sent, fields).length
+}
+
+/** The parts of a form with pictures that the upstream receives. */
+export function picturePartsOf({ body, family, operation, files }: Sent, fields: readonly string[]): readonly Part[] {
+  if (body.kind !== 'form') return []
+  const rule = family.forward.get(operation)
   return body.parts.filter(part => {
     if (!fields.includes(fieldOf(part.name))) return false
-    return part.kind === 'file' || (part.value !== '' && isForwarded(rule, part.name))
-  }).length
+    return part.kind === 'file' ? files?.has(part) !== false : part.value !== '' && isForwarded(rule, part.name)
+  })
 }
 
 function isNothing(written: Buffer | undefined): boolean {
