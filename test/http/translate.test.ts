@@ -623,6 +623,20 @@ described(
 )
 
 described(
+  'pictures under both names of the field are all sent',
+  vendor('      request: { prompt: "{prompt}", n: "{n}", pictures: ["{image.data_url}"] }'),
+  async (t, { post, upstreams }) => {
+    upstreams['maker']?.answer({ data: [{ b64_json: small }] })
+    const url = (text: string): string => `data:image/png;base64,${text}`
+    const body = ask({ image: url('AAAA'), images: [url('BBBB'), { url: url('CCCC') }], n: 1 })
+    t.equal((await post('/v1/images/edits', body)).status, 200)
+    t.match(upstreams['maker']?.received.at(-1)?.json(), { pictures: [url('AAAA'), url('BBBB'), url('CCCC')] })
+    t.equal((await post('/v1/images/edits', ask({ image: '', images: [url('BBBB')], n: 1 }))).status, 200)
+    t.match(upstreams['maker']?.received.at(-1)?.json(), { pictures: [url('BBBB')] })
+  },
+)
+
+described(
   'a picture before an error goes out in whatever pieces they come, and the error quotes no key',
   vendor(`${sent}      stream: { events: { image: image, error: error } }`),
   async (t, { post, upstreams, charges }) => {
