@@ -17,7 +17,7 @@ const depthMax = 2
 const scheme = 'data:'
 /** The characters of about `headBytesMax` bytes, in whole groups of four. */
 const pieceChars = Math.ceil(headBytesMax / 3) * 4
-const notBase64 = /[^A-Za-z0-9+/_-]/g
+const notBase64 = /[^A-Za-z0-9+/_-]+/g
 
 /** The sizes of the pictures that charge items depend on; undefined if none does. */
 export async function measureInputs({ lines }: BillingFacet, sent: Sent): Promise<MeasuredInputs | undefined> {
@@ -85,12 +85,14 @@ async function measureFile(part: FilePart): Promise<Size | null> {
 async function measurePieces(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<Size | null> {
   let head: Buffer = Buffer.alloc(0)
   let following: Extract<Measured, { kind: 'more' }> | undefined
+  let isFirst = true
   // Leaving the loop closes a file.
   for await (const piece of pieces) {
+    if (!isFirst) await nextTurn()
+    isFirst = false
     if (following?.reader) {
       const found = readOn(following.reader, piece)
       if (found !== 'more') return sizeOf(judge(following.mime ?? '', found)).size
-      await nextTurn()
       continue
     }
     // The piece of a file may be lent memory.
