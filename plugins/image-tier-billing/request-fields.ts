@@ -27,14 +27,33 @@ export type Sent = {
  * the upstream and so cannot have decided the result.
  * @throws Failure price_field_repeated
  */
-export function readRequestField({ body, family, operation }: Sent, path: string): string | undefined {
-  const [first = ''] = path.split('.')
-  if (!isForwarded(family.forward.get(operation), first)) return undefined
+export function readRequestField(sent: Sent, path: string): string | undefined {
+  const body = forwardedOf(sent, path)
+  if (!body) return undefined
   if (path.includes('.') && isDoubled(body, path)) throw fail('price_field_repeated', { field: path }, { param: path })
-  const texts = new Set(valuesAt(body, path).flatMap(({ value }) => textOf(value) ?? []))
+  const values = [...valuesAt(body, path).map(({ value }) => value), ...listedAt(body, path)]
+  const texts = new Set(values.flatMap(value => textOf(value) ?? []))
   if (texts.size > 1) throw fail('price_field_repeated', { field: path }, { param: path })
   const [text] = texts
   return text
+}
+
+/** The body without the texts of a form that are not forwarded; undefined if the field of a JSON body is not. */
+function forwardedOf({ body, family, operation }: Sent, path: string): Body | undefined {
+  const rule = family.forward.get(operation)
+  if (body.kind === 'form')
+    return { ...body, parts: body.parts.filter(part => part.kind === 'file' || isForwarded(rule, part.name)) }
+  const [first = ''] = path.split('.')
+  return isForwarded(rule, first) ? body : undefined
+}
+
+/** The texts of a form under the names of a list, such as `a[]`, which some upstreams read as `a`. */
+function listedAt(body: Body, path: string): readonly string[] {
+  if (body.kind !== 'form') return []
+  return body.parts.flatMap(part => {
+    const isListed = part.kind === 'text' && pathOfName(part.name) !== path && fieldOf(part.name) === path
+    return isListed ? [part.value] : []
+  })
 }
 
 /** Whether a member, or one that contains it, is ambiguous; a top-level member of JSON never is. */

@@ -337,6 +337,30 @@ t.test('[10.3] a form field with two different values is refused', t => {
     code: 'price_field_repeated',
     param: 'quality',
   })
+  const all = { ...family, forward: new Map() }
+  const ofAll = (body: Body) => {
+    const sent = { body, family: all, operation: 'image.generate' }
+    return quote({ facet, family: all, model, requestedSize: none, n: 1, sent })
+  }
+  // Some upstreams read the names of a list as the field.
+  for (const name of ['resolution[]', 'resolution[0]', 'resolution.0']) {
+    t.equal(ofAll(form(part('quality', 'low'), part(name, '2k'))).atMost, 60, caseName({ name }))
+    t.throws(
+      () => ofAll(form(part('quality', 'low'), part('resolution', '1k'), part(name, '2k'))),
+      { code: 'price_field_repeated', param: 'resolution' },
+      caseName({ name }),
+    )
+  }
+  const only = { kind: 'only', names: new Set(['options', 'resolution']) } as const
+  const narrow = { ...family, forward: new Map([['image.generate', only]]) }
+  const nested = facetOf({ price_by: ['options.quality', 'resolution'] })
+  const body = form(part('options[quality]', 'low'), part('resolution', '2k'))
+  const sent = { body, family: narrow, operation: 'image.generate' }
+  t.throws(
+    () => quote({ facet: nested, family: narrow, model, requestedSize: none, n: 1, sent }),
+    { code: 'price_unknown', param: 'options.quality' },
+    'options[quality] is not forwarded',
+  )
   t.end()
 })
 
