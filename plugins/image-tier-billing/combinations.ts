@@ -1,7 +1,7 @@
 import type { Micros, Model, TierRule } from '../../src/plugin-api/index.ts'
-import { multiply } from '../../src/pricing/index.ts'
+import { isSameWord, multiply } from '../../src/pricing/index.ts'
 import { fail } from './errors.ts'
-import { applies, dearestOf, isSameWord, labelOf, priceOf, sameLabel, valueOf, wordsOf } from './price-image.ts'
+import { applies, dearestOf, labelOf, priceOf, sameLabel, valueOf, wordsOf } from './price-image.ts'
 import { rateTier } from './tier.ts'
 
 type Rule = Omit<TierRule, 'warnings'>

@@ -13,6 +13,7 @@ import {
 import { fail } from './errors.ts'
 import { holdsNothing } from './foreign-answer.ts'
 import { readable, type FoundImage } from './scanned.ts'
+import type { Come } from './price-image.ts'
 import { comeOf, rateImage, rateWithImage, type Rating } from './rate-image.ts'
 import { isSilent, rateLines, type Unplaced } from './rate-lines.ts'
 import { measure } from './measure.ts'
@@ -118,9 +119,10 @@ export class ImageCharge {
 
   #rateRest(): readonly ChargeItem[] {
     const { rule, metadata } = this.#terms
-    const facts = metadata()?.facts
-    const come = { ...comeOf({ index: 0, size: null }, metadata()), facts, isSilent: isSilent(rule, facts) }
-    const lines = rateLines(rule, 'end', come)
+    const come = comeOf({ index: 0, size: null }, metadata())
+    const lines = reportsOf(metadata()).flatMap(facts =>
+      rateLines(rule, 'end', { ...come, facts, isSilent: isSilent(rule, facts) }),
+    )
     this.#isDoubtful =
       lines.some(({ flags }) => flags.includes('estimated')) &&
       rule.lines?.some(one => one.missing === 'review') === true
@@ -311,6 +313,12 @@ export class ImageCharge {
 }
 
 const refused = { index: 0, source: 'told', width: null, height: null, flags: ['refused'], quantity: 1 } as const
+
+/** The facts of each response with an image, if several were merged; else those of the one response. */
+function reportsOf(metadata: ResponseMetadata | undefined): readonly Come['facts'][] {
+  const several = new Set(metadata?.factsAt.values())
+  return several.size > 0 ? [...several] : [metadata?.facts]
+}
 
 /** Adds the size to a link whose image was read. */
 function measured(image: FoundImage, metadata: ResponseMetadata | undefined): FoundImage {

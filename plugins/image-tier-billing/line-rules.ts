@@ -57,7 +57,7 @@ export function lineRules(
   measured: Measured | undefined,
 ): readonly ChargeItemRule[] {
   if (model.free) return []
-  const { facts } = metadataNames(model.family)
+  const { facts, areSeveral } = metadataNames(model.family)
   return (facet.lines ?? []).map((line): ChargeItemRule => {
     const { scale, unit } = scaleOf(line)
     const isReported = line.from !== undefined && facts.has(line.from)
@@ -73,7 +73,7 @@ export function lineRules(
       ...(line.from !== undefined && { from: line.from }),
       ...(requested && { asked: requested }),
       ...(line.otherwise !== undefined && { otherwise: toScale(line.otherwise, scale) }),
-      ...(isReported && isOnce(line) && { missing: facet.missing_usage }),
+      ...(isReported && isOnce(line) && { missing: facet.missing_usage, ...(areSeveral && { each: true }) }),
       ...(line.max !== undefined && { max: toScale(line.max, scale) }),
       ...(line.free !== undefined && { free: line.free }),
       ...(line.fields !== undefined && { fields: line.fields }),

@@ -6,6 +6,7 @@ import {
   type Clock,
   defineSlot,
   definePlugin,
+  forwardedFilesSlot,
   type RequestContext,
   type Outcome,
   type HoldResult,
@@ -280,7 +281,8 @@ async function openCharge(
 
 /** The inputs of a price; they include the request itself only if prices depend on more than its size. */
 function quoteOf(context: RequestContext, { body, family, model }: Target, facet: BillingFacet) {
-  const sent = goesBySent(facet) ? { body, family, operation: context.route.operation } : undefined
+  const files = context.slots.get(forwardedFilesSlot)
+  const sent = goesBySent(facet) ? { body, family, operation: context.route.operation, files } : undefined
   return { facet, family, model, requestedSize: readRequestedSize(context.slots, body), ...(sent && { sent }) }
 }
 

@@ -1,5 +1,5 @@
 import type { Micros, PriceFactor, TierRule, TierSource } from '../../src/plugin-api/index.ts'
-import { multiply } from '../../src/pricing/index.ts'
+import { isSameWord, multiply } from '../../src/pricing/index.ts'
 import { rateTier, type Size } from './tier.ts'
 
 /** The known facts of a returned image and its answer. */
@@ -99,15 +99,6 @@ export function sameLabel(a: string, b: string, whole: boolean): boolean {
 /** The words of a name, separated by blanks. */
 export function wordsOf(label: string): readonly string[] {
   return label.trim().split(/\s+/)
-}
-
-/** Whether two words are equal, ignoring the case of Latin letters; other letters may only look alike. */
-export function isSameWord(a: string, b: string): boolean {
-  return a.length === b.length && lower(a) === lower(b)
-}
-
-function lower(text: string): string {
-  return text.replaceAll(/[A-Z]/g, letter => letter.toLowerCase())
 }
 
 /** The factors of an image's price that apply. */

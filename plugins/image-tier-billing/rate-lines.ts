@@ -107,7 +107,12 @@ export function isSilent(rule: TierRule, facts: Come['facts']): boolean {
 
 /** The highest possible charge of the lines of a request for n images, in micro-units. */
 export function mostOf(rule: TierRule, n: number): number {
-  return (rule.lines ?? []).reduce((total, line) => total + (line.once ? 1 : n) * mostOfLine(rule, line), 0)
+  return (rule.lines ?? []).reduce((total, line) => total + timesOf(line, n) * mostOfLine(rule, line), 0)
+}
+
+/** How often a line may be charged for n images: with each, or with each response, which may have only one. */
+function timesOf({ once, each }: ChargeItemRule, n: number): number {
+  return once && !each ? 1 : n
 }
 
 function mostOfLine(rule: TierRule, line: ChargeItemRule): number {

@@ -116,7 +116,7 @@ function linesNow(rule: Omit<TierRule, 'warnings'>, old: TierRule): readonly Cha
 
 /** Everything of a line except its prices and the quantity of one request. */
 function shapeOf(
-  { asked: _own, price: _price, at: _at, missing: _missing, first, ...line }: ChargeItemRule,
+  { asked: _own, price: _price, at: _at, missing: _missing, each: _each, first, ...line }: ChargeItemRule,
   { facts }: Pick<TierRule, 'facts'>,
 ) {
   const isReported = line.from !== undefined && facts?.includes(line.from) === true

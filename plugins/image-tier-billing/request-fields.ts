@@ -4,6 +4,7 @@ import {
   type ForwardRule,
   isEmptyField,
   type Json,
+  type Part,
   readField,
 } from '../../src/plugin-api/index.ts'
 import { pathOfName, readJsonText, valuesAt } from './count-paths.ts'
@@ -13,21 +14,46 @@ import { fail } from './errors.ts'
 const textMax = 100
 
 /** A request for pricing. */
-export type Sent = { readonly body: Body; readonly family: Family; readonly operation: string }
+export type Sent = {
+  readonly body: Body
+  readonly family: Family
+  readonly operation: string
+  /** The files of a form that the upstream receives; absent: all of them. */
+  readonly files?: ReadonlySet<Part> | undefined
+}
 
 /**
  * The value of a field that prices depend on. Undefined if the request does not set it, or if it is not forwarded to
  * the upstream and so cannot have decided the result.
  * @throws Failure price_field_repeated
  */
-export function readRequestField({ body, family, operation }: Sent, path: string): string | undefined {
-  const [first = ''] = path.split('.')
-  if (!isForwarded(family.forward.get(operation), first)) return undefined
+export function readRequestField(sent: Sent, path: string): string | undefined {
+  const body = forwardedOf(sent, path)
+  if (!body) return undefined
   if (path.includes('.') && isDoubled(body, path)) throw fail('price_field_repeated', { field: path }, { param: path })
-  const texts = new Set(valuesAt(body, path).flatMap(({ value }) => textOf(value) ?? []))
+  const values = [...valuesAt(body, path).map(({ value }) => value), ...listedAt(body, path)]
+  const texts = new Set(values.flatMap(value => textOf(value) ?? []))
   if (texts.size > 1) throw fail('price_field_repeated', { field: path }, { param: path })
   const [text] = texts
   return text
+}
+
+/** The body without the texts of a form that are not forwarded; undefined if the field of a JSON body is not. */
+function forwardedOf({ body, family, operation }: Sent, path: string): Body | undefined {
+  const rule = family.forward.get(operation)
+  if (body.kind === 'form')
+    return { ...body, parts: body.parts.filter(part => part.kind === 'file' || isForwarded(rule, part.name)) }
+  const [first = ''] = path.split('.')
+  return isForwarded(rule, first) ? body : undefined
+}
+
+/** The texts of a form under the names of a list, such as `a[]`, which some upstreams read as `a`. */
+function listedAt(body: Body, path: string): readonly string[] {
+  if (body.kind !== 'form') return []
+  return body.parts.flatMap(part => {
+    const isListed = part.kind === 'text' && pathOfName(part.name) !== path && fieldOf(part.name) === path
+    return isListed ? [part.value] : []
+  })
 }
 
 /** Whether a member, or one that contains it, is ambiguous; a top-level member of JSON never is. */
@@ -69,7 +95,8 @@ export function textOf(value: Json): string | undefined {
 }
 
 /** The number of pictures in these fields of the request. */
-export function countPictures({ body, family, operation }: Sent, fields: readonly string[]): number {
+export function countPictures(sent: Sent, fields: readonly string[]): number {
+  const { body, family, operation } = sent
   const rule = family.forward.get(operation)
   if (body.kind === 'json') {
     const passing = fields.filter(name => isForwarded(rule, name) && body.json.has(name))
@@ -78,11 +105,17 @@ export function countPictures({ body, family, operation }: Sent, fields: readonl
       0,
     )
   }
-  if (body.kind !== 'form') return 0
+  return picturePartsOf(sent, fields).length
+}
+
+/** The parts of a form with pictures that the upstream receives. */
+export function picturePartsOf({ body, family, operation, files }: Sent, fields: readonly string[]): readonly Part[] {
+  if (body.kind !== 'form') return []
+  const rule = family.forward.get(operation)
   return body.parts.filter(part => {
     if (!fields.includes(fieldOf(part.name))) return false
-    return part.kind === 'file' || (part.value !== '' && isForwarded(rule, part.name))
-  }).length
+    return part.kind === 'file' ? files?.has(part) !== false : part.value !== '' && isForwarded(rule, part.name)
+  })
 }
 
 function isNothing(written: Buffer | undefined): boolean {

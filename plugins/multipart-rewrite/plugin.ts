@@ -7,6 +7,7 @@ import {
   type EncodedForm,
   type RequestContext,
   type FilePart,
+  forwardedFilesSlot,
   type Outbound,
   type Part,
   parseBytes,
@@ -90,9 +91,10 @@ export const multipartRewrite = definePlugin({
           ? readWhole(context, body)
           : body,
 
-      onTarget(_context, target, facet: Facet | undefined) {
+      onTarget(context, target, facet: Facet | undefined) {
         if (target.body.kind !== 'form' || !facet) return
         for (const part of target.body.parts) judgePart(facet, part)
+        context.slots.put(forwardedFilesSlot, keptFiles(target.body.parts, facet))
       },
 
       onForward(context, out, facet: Facet | undefined) {
@@ -186,11 +188,23 @@ function rule(facet: Facet, part: Part): Facet['files'][string] | undefined {
   return Object.hasOwn(facet.files, base) ? facet.files[base] : undefined
 }
 
-/**
- * Texts unchanged; of the files those that the family accepts, in the order received, with the names that its upstream
- * expects.
- */
+/** The files that the family accepts: all of a field, or the first. */
+function keptFiles(parts: readonly Part[], facet: Facet): ReadonlySet<Part> {
+  const kept = new Set<Part>()
+  const seen = new Set<string>()
+  for (const part of parts) {
+    const fileRule = part.kind === 'file' ? rule(facet, part) : undefined
+    const base = stripIndex(part.name)
+    if (!fileRule || (fileRule.keep === 'first' && seen.has(base))) continue
+    seen.add(base)
+    kept.add(part)
+  }
+  return kept
+}
+
+/** Texts unchanged, and the accepted files in the order received, with the names that the upstream expects. */
 function chooseFiles(parts: readonly Part[], facet: Facet): readonly Part[] {
+  const kept = keptFiles(parts, facet)
   const counts = new Map<string, number>()
   for (const part of parts) {
     const base = stripIndex(part.name)
@@ -199,12 +213,11 @@ function chooseFiles(parts: readonly Part[], facet: Facet): readonly Part[] {
   const sent = new Map<string, number>()
   const chosen: Part[] = []
   for (const part of parts) {
-    const fileRule = part.kind === 'file' ? rule(facet, part) : undefined
     if (part.kind === 'text') chosen.push(part)
-    if (part.kind === 'text' || !fileRule) continue
+    const fileRule = rule(facet, part)
+    if (part.kind === 'text' || !fileRule || !kept.has(part)) continue
     const base = stripIndex(part.name)
     const index = sent.get(base) ?? 0
-    if (index > 0 && fileRule.keep === 'first') continue
     sent.set(base, index + 1)
     const several = fileRule.keep !== 'first' && (counts.get(base) ?? 0) > 1
     chosen.push(nameFile<FilePart>(part, fieldOf(fileRule.send_as, base, several), base, index))

@@ -1,4 +1,4 @@
-import { type Body, type FilePart, type Json, readField, sniff } from '../../src/plugin-api/index.ts'
+import { type Body, type FilePart, isEmptyField, type Json, readField, sniff } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 import { absent, Mixed } from './template.ts'
 
@@ -25,7 +25,7 @@ const bracketed = /^(.+?)\[\d*\]$/s
 
 /**
  * The pictures of a field, in the order sent: files of a form, and in JSON data: URLs, links, objects with one, and
- * lists of these, under the field's name or its plural. @throws Failure picture_unreadable, too_many_input_pictures
+ * lists of these, under the field's name, then under its plural. @throws Failure picture_unreadable, too_many_input_pictures
  */
 export function picturesOf(body: Body, name: string): readonly Picture[] {
   if (body.kind === 'form') {
@@ -35,11 +35,12 @@ export function picturesOf(body: Body, name: string): readonly Picture[] {
     )
     return parts.map(part => (part.kind === 'file' ? { kind: 'file', part } : parsePicture(part.value, part.name)))
   }
-  for (const field of [name, `${name}s`]) {
+  const written = [name, `${name}s`].flatMap(field => {
     const value = readField(body, field)
-    if (value !== undefined && value !== null) return atMost([value].flat(), field).map(one => parsePicture(one, field))
-  }
-  return []
+    const values: readonly Json[] = value === undefined || isEmptyField(value) ? [] : [value].flat()
+    return values.map(one => ({ one, field }))
+  })
+  return atMost(written, name).map(({ one, field }) => parsePicture(one, field))
 }
 
 function atMost<T>(pictures: readonly T[], name: string): readonly T[] {

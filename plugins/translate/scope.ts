@@ -6,6 +6,7 @@ import {
   readField,
   valueAtNames,
 } from '../../src/plugin-api/index.ts'
+import { isSameWord } from '../../src/pricing/index.ts'
 import { type Picture, picturesOf, describePicture } from './pictures.ts'
 import type { Section } from './schema.ts'
 import { absent, type Ref, type Scope } from './template.ts'
@@ -107,9 +108,14 @@ export class RequestScope implements Scope {
     const own = this.#request.values?.[ref] as { readonly [value: string]: unknown } | undefined
     if (!own || (value === absent && own['absent'] === undefined)) return value
     if (value === absent) return own['absent']
-    const text = String(value)
-    return (Object.hasOwn(own, text) ? own[text] : undefined) ?? own['otherwise'] ?? value
+    return own[nameIn(own, String(value)) ?? 'otherwise'] ?? value
   }
+}
+
+/** The name that equals a text. Prices ignore the case of Latin letters, so another case is the same value here too. */
+function nameIn(values: object, text: string): string | undefined {
+  if (Object.hasOwn(values, text)) return text
+  return Object.keys(values).find(name => isSameWord(name, text))
 }
 
 /** The requested pixels; for a requested resolution, those of the family's table. */

@@ -2,7 +2,8 @@ import { type AskedSize, type Body, fieldNames, type Random, readField, withFiel
 import { normalPath } from '../../src/wire/index.ts'
 import { composeForm, composeJson } from './compose.ts'
 import type { Section } from './schema.ts'
-import { pictureFields, RequestScope } from './scope.ts'
+import { fail } from './errors.ts'
+import { parsePictureRef, pictureFields, RequestScope } from './scope.ts'
 import { absent, compileTemplate, fillTemplate, type Template } from './template.ts'
 
 export type ClientRequest = {
@@ -25,13 +26,14 @@ export function templateOf(request: object): Template {
 
 /**
  * The body for the upstream: the section's template filled in, or the unchanged body if there is none.
- * @throws Failure picture_is_link, picture_unreadable
+ * @throws Failure picture_is_link, picture_unreadable, too_many_input_pictures
  */
 export function shapeRequest(section: Section, request: ClientRequest, random: Pick<Random, 'bytes'>): Shaped {
   const { body } = request
   if (section.request === undefined) return { body: withCount(section, request), value: undefined, dropped: [] }
   const template = templateOf(section.request)
   const scope = new RequestScope({ ...request, values: section.values })
+  checkPictures(template, scope)
   const filled = fillTemplate(template, scope)
   const value = (filled === absent ? {} : filled) as { [name: string]: unknown }
   const named = new Set([...template.refs].map(ref => ref.split('.', 1)[0] as string))
@@ -44,6 +46,23 @@ export function shapeRequest(section: Section, request: ClientRequest, random: P
   if (section.rest === undefined) return { body: compose(section, value, random), value, dropped: rest }
   const whole = withRest(value, normalPath(section.rest), rest, scope)
   return { body: compose(section, whole, random), value: whole, dropped: [] }
+}
+
+/**
+ * Refuses pictures beyond the numbered places of a template: they would be charged and not sent. A template with one
+ * number wants that picture alone.
+ * @throws Failure too_many_input_pictures
+ */
+function checkPictures({ refs }: Template, scope: RequestScope): void {
+  const places = [...refs].map(parsePictureRef)
+  for (const name of pictureFields) {
+    const numbers = places.flatMap(place => (place?.field === name ? [Number(place.which)] : []))
+    const max = Math.max(1, ...numbers)
+    // Other placeholders than numbers have room for every picture.
+    if (max === 1 || Number.isNaN(max)) continue
+    const found = scope.pictures(name).length
+    if (found > max) throw fail('too_many_input_pictures', { name, found, max }, { param: name })
+  }
 }
 
 const sizeRefs = ['width', 'height', 'ratio', 'resolution', 'expected']

@@ -215,6 +215,8 @@ export type ChargeItemRule = PriceRow & {
    * The rule if the response reports no quantity: the maximum is used, and the charge is settled or left for review.
    */
   readonly missing?: 'estimate' | 'review'
+  /** Each of several responses to the request reports its own quantity, up to the maximum. */
+  readonly each?: true
   /** The maximum charged quantity: per picture, or in total for other items. */
   readonly max?: number
   /** The family's number of free pictures, if pictures are counted; absent for none. */

@@ -1,5 +1,6 @@
 export * from './ask-for-token.ts'
 export * from './asked-size.ts'
+export * from './forwarded-files.ts'
 export * from './upstream-client.ts'
 export * from './charge-facts.ts'
 export * from './deprecated.ts'

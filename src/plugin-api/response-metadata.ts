@@ -49,13 +49,15 @@ export type MetadataNames = {
   readonly facts: ReadonlySet<string>
   /** Names of prices of refusals. */
   readonly refusals: ReadonlySet<string>
+  /** Whether several responses are merged into one: `fan_out`. */
+  readonly areSeveral: boolean
 }
 
 const known = new WeakMap<Family, MetadataNames>()
 
 /**
  * The names that responses of a family may report, from its sections. A plugin that fills `ResponseMetadata` has
- * `facts` (by name) and `refused` (a list, with `charge`) in its section, at the top or by operation in
+ * `facts` (by name), `refused` (a list, with `charge`) and `fan_out` in its section, at the top or by operation in
  * `per_operation`. Prices do not depend on other facts.
  */
 export function metadataNames(family: Family): MetadataNames {
@@ -68,6 +70,7 @@ export function metadataNames(family: Family): MetadataNames {
     names = {
       facts: new Set(places.flatMap(place => Object.keys(membersOf(membersOf(place)['facts'])))),
       refusals: new Set(charges.filter(charge => typeof charge === 'string')),
+      areSeveral: places.some(place => membersOf(place)['fan_out'] !== undefined),
     }
     known.set(family, names)
   }

@@ -24,3 +24,4 @@ export {
   usesOf,
 } from './rate-usage.ts'
 export { exactLines, situationOf, situationOfLine } from './replay-usage.ts'
+export { isSameWord } from './same-word.ts'

@@ -32,6 +32,10 @@ const lists: { readonly [name: string]: (bytes: number, model: string) => Buffer
   'many of no picture': (bytes, model) => pictureList(bytes, model, () => '"a"'),
   'a large one': (bytes, model) =>
     pictureList(0, model, () => `"data:image/png;base64,${fill(bytes, png).toString()}"`),
+  'one of blanks': (bytes, model) =>
+    pictureList(0, model, () => `"data:image/png;base64,${fill(bytes, '    ').toString()}"`),
+  'a JPEG without a size': (bytes, model) =>
+    pictureList(0, model, () => `"data:image/jpeg;base64,/9j/4AAEAAA${fill(bytes, 'AAAA').toString()}"`),
 }
 
 /** The same for a model whose format is described, and for one whose pictures are measured for their price. */

@@ -158,6 +158,27 @@ sold(
   },
 )
 
+sold(
+  'files that do not reach the upstream are not charged',
+  yamlOf(
+    '{ lines: [{ per: input_image }, { per: megapixel, of: input, price: input_megapixel, round: up, otherwise: 4 }] }',
+    '{ image: "0.03", input_image: "0.003", input_megapixel: "0.01" }',
+  ).replace('files: { image: { send_as: "image[]" } }', 'files: { image: { keep: first } }'),
+  async (t, { upstream, url, key, charges }) => {
+    upstream.answerOnce({ data: [picture(9, 9)] })
+    const files = { image: png(64, 64), 'image[]': png(3000, 1000), images: png(64, 64), 'images[]': png(64, 64) }
+    const { body, contentType } = form({ model: 'm-1', prompt: 'a boat', ...files })
+    const answered = await fetch(`${url}/v1/images/edits`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': contentType },
+      body: new Uint8Array(body),
+    })
+    t.equal(answered.status, 200, await answered.text())
+    t.equal([...((await upstream.received.at(-1)?.form()) ?? [])].length, 3, 'the model, the prompt and one file')
+    t.match(await charges(1), [{ state: 'settled', amount: '0.043' }])
+  },
+)
+
 const telled = yamlOf(
   `
       price_by: [quality, tier]

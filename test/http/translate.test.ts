@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { toFile } from 'openai'
 import { jpeg, png } from '../harness/pictures.ts'
-import { checkBooks } from '../harness/shop.ts'
+import { allCharges, checkBooks } from '../harness/shop.ts'
 import type { TextEdit } from '../harness/edit-yaml.ts'
 import { type Edits, start, type Started } from '../harness/start.ts'
 import type { Reaction, Received, Upstream } from '../harness/upstream.ts'
@@ -619,6 +619,72 @@ described(
     t.equal((await post('/v1/images/generations', ask({ n: 3 }))).status, 200)
     const [charge] = await charges()
     t.match(charge, { amount: '0.41', lines: [{ tier: 'high' }, { tier: 'low' }, { tier: 'high' }] })
+  },
+)
+
+described(
+  'pictures under both names of the field are all sent',
+  vendor('      request: { prompt: "{prompt}", n: "{n}", pictures: ["{image.data_url}"] }'),
+  async (t, { post, upstreams }) => {
+    upstreams['maker']?.answer({ data: [{ b64_json: small }] })
+    const url = (text: string): string => `data:image/png;base64,${text}`
+    const body = ask({ image: url('AAAA'), images: [url('BBBB'), { url: url('CCCC') }], n: 1 })
+    t.equal((await post('/v1/images/edits', body)).status, 200)
+    t.match(upstreams['maker']?.received.at(-1)?.json(), { pictures: [url('AAAA'), url('BBBB'), url('CCCC')] })
+    t.equal((await post('/v1/images/edits', ask({ image: '', images: [url('BBBB')], n: 1 }))).status, 200)
+    t.match(upstreams['maker']?.received.at(-1)?.json(), { pictures: [url('BBBB')] })
+  },
+)
+
+described(
+  'a value in capitals is sent as the value that it is charged as',
+  [
+    ...vendor(`
+      request: { prompt: "{prompt}", n: "{n}", speed: "{quality}" }
+      values: { quality: { low: TURBO, otherwise: QUALITY } }`).map(
+      ([find, put]): TextEdit => [
+        find,
+        typeof put === 'string'
+          ? put
+              .replace('prices: { 1K: "0.01", 2K: "0.03" }', 'prices: { low: "0.01", high: "0.20" }')
+              .replace(/tiers: .*\n/, 'price_by: [quality]\n')
+              .replace(/ *tier_from: .*\n/, '')
+              .replace(/otherwise: 2K\n$/m, 'otherwise: high\n')
+          : put,
+      ],
+    ),
+  ],
+  async (t, { post, upstreams, charges }) => {
+    upstreams['maker']?.answer({ data: [{ b64_json: small }] })
+    t.equal((await post('/v1/images/generations', ask({ quality: 'LOW' }))).status, 200)
+    t.match(await charges(1), [{ amount: '0.01' }])
+    t.match(upstreams['maker']?.received[0]?.json(), { speed: 'TURBO' })
+  },
+)
+
+described(
+  'the tokens of every answer are charged, and held',
+  vendor(`${sent}      fan_out: 2\n      facts: { tokens: usage.tokens }`).map(
+    ([find, put]): TextEdit => [
+      find,
+      typeof put === 'string'
+        ? put
+            .replace('prices: { 1K: "0.01", 2K: "0.03" }', 'prices: { out: "10" }')
+            .replace(/tiers: .*\n/, 'lines: [{ per: token, from: tokens, price: out, max: 10000 }]\n')
+            .replace(/ *tier_from: .*\n/, '')
+            .replace(/ *otherwise: 2K\n$/m, '\n')
+        : put,
+    ],
+  ),
+  async (t, { post, upstreams, gateway, settled }) => {
+    const counts = [1000, 2000, 4000]
+    upstreams['maker']?.answer((res: ServerResponse) => {
+      res.setHeader('content-type', 'application/json')
+      res.end(JSON.stringify({ data: [{ b64_json: small }], usage: { tokens: counts.shift() } }))
+    })
+    t.equal((await post('/v1/images/generations', ask({ n: 3 }))).status, 200)
+    await settled()
+    t.match(await allCharges(gateway.storage.books), [{ state: 'settled', amount: 70_000, hold: 300_000 }])
   },
 )
 

@@ -26,7 +26,7 @@ import { readCost } from '../../src/util/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { someTarget } from '../harness/exchange.ts'
-import { jpegHead, pngHead } from '../harness/image-heads.ts'
+import { jpegHead, jpegProfiles, pngHead } from '../harness/image-heads.ts'
 import { seed, seeded } from '../harness/seed.ts'
 
 const all: ForwardRule = { kind: 'all', except: new Set() }
@@ -337,6 +337,30 @@ t.test('[10.3] a form field with two different values is refused', t => {
     code: 'price_field_repeated',
     param: 'quality',
   })
+  const all = { ...family, forward: new Map() }
+  const ofAll = (body: Body) => {
+    const sent = { body, family: all, operation: 'image.generate' }
+    return quote({ facet, family: all, model, requestedSize: none, n: 1, sent })
+  }
+  // Some upstreams read the names of a list as the field.
+  for (const name of ['resolution[]', 'resolution[0]', 'resolution.0']) {
+    t.equal(ofAll(form(part('quality', 'low'), part(name, '2k'))).atMost, 60, caseName({ name }))
+    t.throws(
+      () => ofAll(form(part('quality', 'low'), part('resolution', '1k'), part(name, '2k'))),
+      { code: 'price_field_repeated', param: 'resolution' },
+      caseName({ name }),
+    )
+  }
+  const only = { kind: 'only', names: new Set(['options', 'resolution']) } as const
+  const narrow = { ...family, forward: new Map([['image.generate', only]]) }
+  const nested = facetOf({ price_by: ['options.quality', 'resolution'] })
+  const body = form(part('options[quality]', 'low'), part('resolution', '2k'))
+  const sent = { body, family: narrow, operation: 'image.generate' }
+  t.throws(
+    () => quote({ facet: nested, family: narrow, model, requestedSize: none, n: 1, sent }),
+    { code: 'price_unknown', param: 'options.quality' },
+    'options[quality] is not forwarded',
+  )
   t.end()
 })
 
@@ -565,6 +589,25 @@ t.test('[10.3] megapixels of input pictures, from their bytes', async t => {
   t.same(short(lines.filter(line => line.quantity !== null)), [['input_megapixel', 'request', 120_000, 8]])
   t.same(replayed(chargeOf(rule, lines)), [])
   t.equal(await measureInputs(facetOf({ lines: [{ per: 'request' }] }), sent), undefined, 'nothing is read for others')
+})
+
+t.test('[10.3] an input picture is measured however it is written, and after any profile', async t => {
+  const facet = facetOf({ lines: [{ per: 'megapixel', of: 'input', price: 'input_megapixel', otherwise: 4 }] })
+  const { family } = shopOf({ input_megapixel: 15_000 })
+  const base64 = pngHead(1000, 1000).toString('base64')
+  const camera = jpegHead(1000, 1000, { before: jpegProfiles(300_000) }).toString('base64')
+  const cases: { readonly [name: string]: Json } = {
+    'a data: URL': `data:image/png;base64,${base64}`,
+    'capitals in the scheme': `DATA:image/png;BASE64,${base64}`,
+    'base64 with line breaks': base64.replaceAll(/.{20}/g, '$&\r\n'),
+    'as in a chat': { type: 'image_url', image_url: { url: `data:image/png;base64,${base64}` } },
+    'after long profiles': `data:image/jpeg;base64,${camera}`,
+  }
+  for (const [name, written] of Object.entries(cases)) {
+    const sent = { body: bodyOf({ image: written }), family, operation: 'image.generate' }
+    const measured = await measureInputs(facet, sent)
+    t.same([...(measured?.values() ?? [])], [[{ width: 1000, height: 1000 }]], caseName({ name }))
+  }
 })
 
 t.test('[10.3] steps, seconds, tokens and requests, by the count of the request or answer', t => {

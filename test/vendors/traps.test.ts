@@ -179,6 +179,23 @@ t.test('[10] a moderation stop after the work is a refusal', async t => {
   t.match(await market.charge(), { state: 'voided' })
 })
 
+t.test('[10] pictures that every request of a fan-out sends are charged with each', async t => {
+  const request = { model: 'flux-2-pro', prompt: 'sent with each', size: '1024x1024', n: 3, sends: 3 }
+  t.equal((await market.ask(request)).pictures.length, 3)
+  const { cost } = await market.made('flux', request.prompt)
+  t.match(await market.charge(), { amount: cost, vendor_cost: cost })
+})
+
+t.test('[10] more pictures than a request has places for are refused, and not charged', async t => {
+  const request = { model: 'flux-2-pro', prompt: 'many are sent', size: '1024x1024' }
+  t.equal((await market.ask({ ...request, sends: 8 })).pictures.length, 1)
+  const { cost } = await market.made('flux', request.prompt)
+  t.match(await market.charge(), { amount: cost, vendor_cost: cost })
+  const answer = market.ask({ ...request, sends: 9 })
+  await t.rejects(answer, { status: 400, code: 'too_many_input_pictures', param: 'image', message: /9 .* 8/ })
+  t.match(await market.charge(), { state: 'voided' })
+})
+
 t.test('[10] edits may be JSON if the route accepts them', async t => {
   const image = `data:image/png;base64,${png(40, 30).toString('base64')}`
   const body = { model: 'gemini-3-pro-image', prompt: 'k', images: [{ image_url: image }], size: '1024x1024' }
