@@ -19,6 +19,13 @@ function guarded(section: string): readonly (readonly [RegExp, string])[] {
   ] as never
 }
 
+/** The families of every operation whose requests have texts. */
+const everywhere = [
+  [pipeline[0], pipeline[1]],
+  [/\n {2}(chat|messages|generative):\n/g, `\n  $1:\n    ${patterns}\n`],
+  ['embedding: { forward', `embedding: { ${patterns}, forward`],
+] as const
+
 const card = '1111-2222-3333-4444'
 const prompt = (content: string) => ({ model: 'sim-chat', messages: [{ role: 'user', content }] })
 const usage = { prompt_tokens: 4, completion_tokens: 40 }
@@ -357,4 +364,62 @@ t.test('token probabilities do not contain masked text', async t => {
   t.equal(textOf(stream), 'paid [card] by card')
   t.match(stream, '"token":"paid "', 'others are left as they are')
   t.notMatch(stream, /2222|4444|50,50,50,50/)
+})
+
+t.test('every text of a request is checked, wherever its format has it', async t => {
+  const { upstreams, post } = await start(t, { edit: everywhere })
+  const { received = [] } = upstreams['text'] ?? {}
+  const document = (source: object) => ({
+    model: 'sim-messages',
+    max_tokens: 10,
+    messages: [{ role: 'user', content: [{ type: 'document', source }] }],
+  })
+  const responses = '/v1/responses'
+  for (const [path, body] of [
+    ['/v1/completions', { model: 'sim-chat', prompt: 'hello', suffix: 'a dragon' }],
+    ['/v1/messages', document({ type: 'text', media_type: 'text/plain', data: 'a dragon' })],
+    [responses, { model: 'sim-chat', prompt: { id: 'pmpt_1', variables: { data: 'a dragon' } } }],
+    [
+      responses,
+      { model: 'sim-chat', prompt: { id: 'pmpt_1', variables: { name: { type: 'input_text', text: 'a dragon' } } } },
+    ],
+    ['/v1/conversations', { items: [{ type: 'message', role: 'user', content: 'a dragon' }] }],
+    ['/v2/embed', { model: 'sim-embedding', inputs: [{ content: [{ type: 'text', text: 'a dragon' }] }] }],
+    [
+      '/v1beta/models/sim-generative:generateContent',
+      { contents: [{ role: 'model', parts: [{ executableCode: { language: 'PYTHON', code: 'a dragon' } }] }] },
+    ],
+  ] as const) {
+    const answer = await post(path, body)
+    t.equal(answer.status, 403, caseName({ path, body }))
+    t.match(await answer.text(), 'forbidden', caseName({ path, body }))
+  }
+  t.equal(received.length, 0)
+})
+
+t.test('images and links are no text: they pass unchanged, whatever they contain', async t => {
+  const { upstreams, post, charges } = await start(t, { edit: everywhere })
+  const upstream = upstreams['text']
+  const link = `https://pictures.example/dragon/${card}.png`
+  const encoded = `data:image/png;base64,iVBORw0KGgo/dragon+/${card.replaceAll('-', '')}AA`
+  const input = [link, encoded].map(image_url => ({ type: 'input_image', image_url }))
+  const call = { id: 'ig_1', type: 'image_generation_call', status: 'completed', result: 'iVBORw0KGgo/dragon+AA==' }
+  const response = { id: 'r1', object: 'response', status: 'completed', model: 'm', output: [call] }
+  const counted = { ...response, usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } }
+  const body = { model: 'sim-chat', input: [{ role: 'user', content: input }] }
+  upstream?.answer(counted)
+  const whole = await post('/v1/responses', body)
+  t.match([whole.status, await whole.json()], [200, { output: [call] }])
+  t.match(upstream?.received.at(-1)?.json()['input'], body.input)
+  const events = [
+    { type: 'response.output_item.done', output_index: 0, item: call },
+    { type: 'response.completed', response: counted },
+  ].map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  upstream?.answer(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(events.join('')))
+  const stream = await post('/v1/responses', { ...body, stream: true })
+  t.equal(await stream.text(), events.join(''))
+  t.strictSame(
+    (await charges()).map(({ state }) => state),
+    ['settled', 'settled'],
+  )
 })
