@@ -423,3 +423,34 @@ t.test('images and links are no text: they pass unchanged, whatever they contain
     ['settled', 'settled'],
   )
 })
+
+t.test('a fallback receives the text as the rules of the requested model edited it', async t => {
+  const { upstreams, post } = await start(t, {
+    edit: [
+      ['format-bridge, multipart-rewrite,', 'format-bridge, guard-patterns, multipart-rewrite,'],
+      [/\n {2}chat:\n/, `\n  chat:\n    ${patterns}\n`],
+      [/\n {2}messages:\n/, '\n  messages:\n    guard-patterns: { rules: [{ name: other, words: [griffin] }] }\n'],
+      [/(\n {2}sim-messages: \{ family: messages,)/, '$1 accepts: [chat],'],
+      [/(\n {2}sim-chat: \{ family: chat,)/, '$1 fallbacks: [sim-messages],'],
+    ],
+  })
+  const upstream = upstreams['text']
+  upstream?.answerOnce(
+    res => void res.writeHead(503, { 'content-type': 'application/json' }).end('{"error":{"code":"busy"}}'),
+  )
+  upstream?.answer({
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'text', text: 'ok' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 4, output_tokens: 2 },
+  })
+  t.equal((await post('/v1/chat/completions', prompt(`my card ${card}`))).status, 200)
+  const sent = upstream?.received.map(({ body }) => String(body)) ?? []
+  t.equal(sent.length, 2)
+  for (const [i, body] of sent.entries()) {
+    t.match(body, 'my card [card]', caseName({ i }))
+    t.notMatch(body, card, caseName({ i }))
+  }
+})
