@@ -424,6 +424,57 @@ t.test('images and links are no text: they pass unchanged, whatever they contain
   )
 })
 
+t.test('a long event without text passes a guard, because nothing of it waits', async t => {
+  const { upstreams, post } = await start(t, { edit: guarded(patterns) })
+  const picture = {
+    type: 'response.image_generation_call.partial_image',
+    partial_image_b64: 'A'.repeat(9 * 1024 * 1024),
+  }
+  const last = {
+    type: 'response.completed',
+    response: { id: 'r1', output: [], usage: { input_tokens: 3, output_tokens: 2 } },
+  }
+  const text = [picture, last].map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
+  upstreams['text']?.answer(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(text))
+  const answer = await post('/v1/responses', { model: 'sim-chat', input: 'draw', stream: true })
+  t.equal((await answer.text()).length, text.length)
+})
+
+t.test('quotes in a stream are checked like those in a complete response', async t => {
+  const { upstreams, post } = await start(t, { edit: guarded(patterns) })
+  const citation = { type: 'char_location', cited_text: `paid with ${card}`, document_index: 0 }
+  const events = [
+    {
+      type: 'message_start',
+      message: {
+        id: 'm',
+        type: 'message',
+        role: 'assistant',
+        content: [],
+        usage: { input_tokens: 4, output_tokens: 1 },
+      },
+    },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '', citations: [] } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'card 1111-2222-' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'citations_delta', citation } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '3333-4444 it is' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 40 } },
+    { type: 'message_stop' },
+  ]
+  const text = events.map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
+  upstreams['text']?.answer(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(text))
+  const answer = await post('/v1/messages', {
+    model: 'sim-messages',
+    max_tokens: 50,
+    stream: true,
+    messages: [{ role: 'user', content: 'hi' }],
+  })
+  const got = await answer.text()
+  t.notMatch(got, /2222|3333|4444/)
+  t.match(got, 'paid with [card]')
+})
+
 t.test('a fallback receives the text as the rules of the requested model edited it', async t => {
   const { upstreams, post } = await start(t, {
     edit: [
