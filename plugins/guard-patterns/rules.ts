@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Awaitable } from '../../src/plugin-api/index.ts'
 import type { Edit, PartVerdict, Side, Verdict } from '../../src/guardrails/index.ts'
 import { compile, type Pattern, patternOfWords } from './compile.ts'
 import { normalize, type Normalized, spell } from './normalize.ts'
@@ -7,6 +9,11 @@ type Rule = Pick<RuleFacet, 'name' | 'do' | 'put' | 'on'> & { readonly pattern: 
 
 /** ASCII and Chinese characters that `\b` does not take for a part of a word. */
 const separator = /[\0-/:-@[-^`{-\x7f\u4e00-\u9fff]/
+
+/** The characters that are searched at once, in some 50 ms: more would stop the event loop for all clients. */
+const pieceChars = 65_536
+/** In longer texts, a longer match may pass. */
+const longestOfPieces = 4_096
 
 export type Rules = { readonly rules: readonly Rule[] } & Pick<PatternsFacet, 'longest' | 'normalize'>
 
@@ -28,6 +35,39 @@ export function readsSide({ rules }: Rules, side: Side): boolean {
   return rules.some(({ on }) => on.includes(side))
 }
 
+/** Searches long texts in pieces, each in a turn of its own. */
+export function judgeTexts(rules: Rules, texts: readonly string[], side: Side): Awaitable<Verdict> {
+  const chars = texts.reduce((sum, text) => sum + text.length, 0)
+  return chars <= pieceChars ? judgeWhole(rules, texts, side) : judgeInTurns(rules, texts, side)
+}
+
+async function judgeInTurns(rules: Rules, texts: readonly string[], side: Side): Promise<Verdict> {
+  const ofPieces = { ...rules, longest: Math.max(rules.longest, longestOfPieces) }
+  const edited: string[] = []
+  let [isEdited, searched] = [false, 0]
+  for (const text of texts) {
+    let [read, at, size] = ['', 0, pieceChars]
+    do {
+      const piece = text.slice(at, at + size)
+      const verdict = judgePart(ofPieces, piece, at + size >= text.length, side)
+      if (verdict.kind === 'block') return verdict
+      const { upTo, edits } = verdict
+      isEdited ||= edits.length > 0
+      read += applyEdits(piece.slice(0, upTo), edits)
+      at += upTo
+      // A match that fills a whole piece goes on in the next one.
+      size = upTo === 0 ? size * 2 : pieceChars
+      searched += piece.length
+      if (searched >= pieceChars) {
+        searched = 0
+        await nextTurn()
+      }
+    } while (at < text.length)
+    edited.push(read)
+  }
+  return isEdited ? { kind: 'edit', texts: edited } : { kind: 'pass' }
+}
+
 export function judgeWhole(rules: Rules, texts: readonly string[], side: Side): Verdict {
   let isEdited = false
   const edited: string[] = []
@@ -41,10 +81,10 @@ export function judgeWhole(rules: Rules, texts: readonly string[], side: Side): 
 }
 
 /** A match that ends within the last characters may continue: its beginning is not released. */
-export function judgePart(rules: Rules, text: string, isEnd: boolean): PartVerdict {
+export function judgePart(rules: Rules, text: string, isEnd: boolean, side: Side = 'response'): PartVerdict {
   const { longest } = rules
   const normalized = rules.normalize ? normalize(text) : undefined
-  const { edits, rule } = findMatches(rules, text, normalized, { side: 'response', open: isEnd ? 0 : longest })
+  const { edits, rule } = findMatches(rules, text, normalized, { side, open: isEnd ? 0 : longest })
   if (rule !== undefined) return { kind: 'block', rule }
   let upTo = isEnd ? text.length : wordFrom(text, heldFrom(text, normalized, longest), longest)
   for (const { from, to } of edits) if (from < upTo && to > upTo) upTo = from
