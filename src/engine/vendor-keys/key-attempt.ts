@@ -20,6 +20,8 @@ import type { KeyUser } from './suspicions.ts'
 /** How often one request tries an upstream that is unable, with any of its keys. */
 const unableMax = 2
 const soonMs = 1_000
+/** Refusals of a request for its own content. A 403 may be about the key. */
+const aboutContent = /^4(?:00|13|22)\b/
 
 /** Shared by all attempts. */
 export type AttemptHost = {
@@ -243,7 +245,10 @@ export class KeyAttempt {
     const { key } = this
     if (!key) return 'take'
     this.#keys.ended(key, outcomeOf(classification))
-    if (classification.class === 'final') return 'take'
+    if (classification.class === 'final') {
+      if (this.#isTrial && aboutContent.test(classification.code)) this.#keys.states.triesAgain(key, this.#isResort)
+      return 'take'
+    }
     this.last = classification
     this.fault = undefined
     if (classification.class === 'unknown') return this.#doubt()
