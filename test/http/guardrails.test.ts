@@ -2,6 +2,8 @@ import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { mayHoldTexts } from '../../src/guardrails/texts.ts'
+import { operations } from '../../src/operations/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { start } from '../harness/start.ts'
 import type { Reaction } from '../harness/upstream.ts'
@@ -514,4 +516,20 @@ t.test('a stream is not blocked for a part of a longer word, wherever it is cut'
     const answer = await post('/v1/chat/completions', { ...prompt('hello'), stream: true })
     t.equal(textOf(await answer.text()), said, caseName({ size }))
   }
+})
+
+/** Described fields without text of people, except numbers, switches and choices. */
+const withoutText = new Set(
+  `background completion_window embedding_types endpoint expires_after file generationConfig image input_file_id
+  input_type language language_code mask metadata model model_id moderation output_format previous_response_id purpose
+  quality response_format session size stream_options tools ttl voice voice_settings`.split(/\s+/),
+)
+
+t.test('guards know of each field of an operation whether it holds texts', async t => {
+  for (const { name, fields = {} } of operations)
+    for (const [field, { schema }] of Object.entries(fields)) {
+      const { type, enum: choices } = schema as { readonly type?: unknown; readonly enum?: unknown }
+      if (choices !== undefined || ['number', 'integer', 'boolean'].includes(String(type))) continue
+      t.not(mayHoldTexts(field), withoutText.has(field), caseName({ name, field }))
+    }
 })
