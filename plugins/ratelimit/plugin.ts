@@ -62,7 +62,7 @@ export const ratelimit = definePlugin({
     function admit(context: RequestContext, target: Target, limits: readonly Limit[], place: Limit | undefined) {
       const all = place ? [...limits, place] : limits
       // Also without limits: slots at the upstreams of fallbacks have to be found again.
-      if (all.length === 0) return void context.slots.put(takenSlot, takenNothing())
+      if (all.length === 0) return void takenBy(context)
       return then(counters.take(all, whenDown), taking => enter(context, target, limits, place, taking))
     }
 
@@ -99,9 +99,7 @@ export const ratelimit = definePlugin({
       context.notes.limits = [...(context.notes.limits ?? []), ...decisions([place], standings, ticket !== undefined)]
       if (!ticket) throw refusal([place], standings)
       shadows.note([place], standings)
-      const taken = context.slots.get(takenSlot) ?? takenNothing()
-      taken.place = { upstream: place.of, ticket }
-      context.slots.put(takenSlot, taken)
+      takenBy(context).place = { upstream: place.of, ticket }
       return out
     }
 
@@ -155,8 +153,11 @@ export const ratelimit = definePlugin({
   },
 })
 
-function takenNothing(): Taken {
-  return { limits: [], ticket: undefined, place: undefined }
+/** What a request has taken so far. */
+function takenBy({ slots }: RequestContext): Taken {
+  const taken = slots.get(takenSlot) ?? { limits: [], ticket: undefined, place: undefined }
+  slots.put(takenSlot, taken)
+  return taken
 }
 
 /** All limits of a request, with the tokens that it may use. @throws Failure tokens_over_limit */
