@@ -510,7 +510,8 @@ t.test('a fallback receives the text as the rules of the requested model edited 
 
 t.test('a stream is not blocked for a part of a longer word, wherever it is cut', async t => {
   const { upstreams, post } = await start(t, { edit: guarded(patterns) })
-  const said = `${'They grow many plants there. '.repeat(3)}The snapdragon, the dragonfly and the super_dragon_plant. ${'And so on. '.repeat(5)}`
+  const words = 'The snapdragon, the dragonfly and the super_dragon_plant. '
+  const said = `${'They grow many plants there. '.repeat(3)}${words}${'And so on. '.repeat(5)}`
   for (const size of [1, 2, 3, 5]) {
     upstreams['text']?.answer(streamOf(said.match(new RegExp(`.{1,${size}}`, 'g')) ?? []))
     const answer = await post('/v1/chat/completions', { ...prompt('hello'), stream: true })
