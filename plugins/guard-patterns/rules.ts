@@ -1,9 +1,19 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Awaitable } from '../../src/plugin-api/index.ts'
 import type { Edit, PartVerdict, Side, Verdict } from '../../src/guardrails/index.ts'
 import { compile, type Pattern, patternOfWords } from './compile.ts'
 import { normalize, type Normalized, spell } from './normalize.ts'
 import type { PatternsFacet, RuleFacet } from './schema.ts'
 
 type Rule = Pick<RuleFacet, 'name' | 'do' | 'put' | 'on'> & { readonly pattern: Pattern }
+
+/** ASCII and Chinese characters that `\b` does not take for a part of a word. */
+const separator = /[\0-/:-@[-^`{-\x7f\u4e00-\u9fff]/
+
+/** The characters that are searched at once, in some 50 ms: more would stop the event loop for all clients. */
+const pieceChars = 65_536
+/** In longer texts, a longer match may pass. */
+const longestOfPieces = 4_096
 
 export type Rules = { readonly rules: readonly Rule[] } & Pick<PatternsFacet, 'longest' | 'normalize'>
 
@@ -25,11 +35,44 @@ export function readsSide({ rules }: Rules, side: Side): boolean {
   return rules.some(({ on }) => on.includes(side))
 }
 
+/** Searches long texts in pieces, each in a turn of its own. */
+export function judgeTexts(rules: Rules, texts: readonly string[], side: Side): Awaitable<Verdict> {
+  const chars = texts.reduce((sum, text) => sum + text.length, 0)
+  return chars <= pieceChars ? judgeWhole(rules, texts, side) : judgeInTurns(rules, texts, side)
+}
+
+async function judgeInTurns(rules: Rules, texts: readonly string[], side: Side): Promise<Verdict> {
+  const ofPieces = { ...rules, longest: Math.max(rules.longest, longestOfPieces) }
+  const edited: string[] = []
+  let [isEdited, searched] = [false, 0]
+  for (const text of texts) {
+    let [read, at, size] = ['', 0, pieceChars]
+    do {
+      const piece = text.slice(at, at + size)
+      const verdict = judgePart(ofPieces, piece, at + size >= text.length, side)
+      if (verdict.kind === 'block') return verdict
+      const { upTo, edits } = verdict
+      isEdited ||= edits.length > 0
+      read += applyEdits(piece.slice(0, upTo), edits)
+      at += upTo
+      // A match that fills a whole piece goes on in the next one.
+      size = upTo === 0 ? size * 2 : pieceChars
+      searched += piece.length
+      if (searched >= pieceChars) {
+        searched = 0
+        await nextTurn()
+      }
+    } while (at < text.length)
+    edited.push(read)
+  }
+  return isEdited ? { kind: 'edit', texts: edited } : { kind: 'pass' }
+}
+
 export function judgeWhole(rules: Rules, texts: readonly string[], side: Side): Verdict {
   let isEdited = false
   const edited: string[] = []
   for (const text of texts) {
-    const found = findMatches(rules, text, rules.normalize ? normalize(text) : undefined, side)
+    const found = findMatches(rules, text, rules.normalize ? normalize(text) : undefined, { side, open: 0 })
     if (found.rule !== undefined) return { kind: 'block', rule: found.rule }
     isEdited ||= found.edits.length > 0
     edited.push(applyEdits(text, found.edits))
@@ -38,11 +81,12 @@ export function judgeWhole(rules: Rules, texts: readonly string[], side: Side): 
 }
 
 /** A match that ends within the last characters may continue: its beginning is not released. */
-export function judgePart(rules: Rules, text: string, isEnd: boolean): PartVerdict {
+export function judgePart(rules: Rules, text: string, isEnd: boolean, side: Side = 'response'): PartVerdict {
+  const { longest } = rules
   const normalized = rules.normalize ? normalize(text) : undefined
-  const { edits, rule } = findMatches(rules, text, normalized, 'response')
+  const { edits, rule } = findMatches(rules, text, normalized, { side, open: isEnd ? 0 : longest })
   if (rule !== undefined) return { kind: 'block', rule }
-  let upTo = isEnd ? text.length : heldFrom(text, normalized, rules.longest)
+  let upTo = isEnd ? text.length : wordFrom(text, heldFrom(text, normalized, longest), longest)
   for (const { from, to } of edits) if (from < upTo && to > upTo) upTo = from
   return { kind: 'release', upTo, edits: edits.filter(({ to }) => to <= upTo) }
 }
@@ -54,24 +98,39 @@ function heldFrom(text: string, normalized: Normalized | undefined, longest: num
   return Math.max(0, Math.min(last, lastSpelled))
 }
 
+/**
+ * The beginning of the word at a position: the rest of a longer word would be taken for a word. The position itself if
+ * the word begins more than `longest` characters before.
+ */
+function wordFrom(text: string, position: number, longest: number): number {
+  for (let at = position; at >= Math.max(0, position - longest); at--)
+    if (at === 0 || separator.test(text.charAt(at - 1))) return at
+  return position
+}
+
 type Found = Edit & { readonly order: number }
+
+/** `open`: more text follows, which may change matches at the end that are shorter than this; 0 if none follows. */
+type Searched = { readonly side: Side; readonly open: number }
 
 /** The edits, in order and without overlaps, or the first rule that blocks. */
 function findMatches(
   { rules }: Rules,
   text: string,
   normalized: Normalized | undefined,
-  side: Side,
+  { side, open }: Searched,
 ): { readonly edits: readonly Edit[]; readonly rule?: string } {
   const found: Found[] = []
   for (const [order, { name, do: act, put, on, pattern }] of rules.entries()) {
     if (!on.includes(side)) continue
     // Searches the original text too: a pattern may look for characters that normalization removes.
     for (const seen of normalized ? [undefined, normalized] : [undefined]) {
-      const matcher = pattern.matcher(seen?.text ?? text)
+      const searched = seen?.text ?? text
+      const matcher = pattern.matcher(searched)
       while (matcher.find()) {
         const [from, to] = [matcher.start(), matcher.end()]
-        if (from === to) continue
+        // A word at the end may be the beginning of a longer one.
+        if (from === to || (to === searched.length && to - from < open)) continue
         if (act === 'block') return { edits: [], rule: name }
         found.push({ from: seen?.from[from] ?? from, to: seen?.to[to - 1] ?? to, put, order })
       }

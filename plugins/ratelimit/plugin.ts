@@ -61,7 +61,8 @@ export const ratelimit = definePlugin({
     /** Takes all limits of the request and the slot at the first upstream in one step. */
     function admit(context: RequestContext, target: Target, limits: readonly Limit[], place: Limit | undefined) {
       const all = place ? [...limits, place] : limits
-      if (all.length === 0) return undefined
+      // Also without limits: slots at the upstreams of fallbacks have to be found again.
+      if (all.length === 0) return void takenBy(context)
       return then(counters.take(all, whenDown), taking => enter(context, target, limits, place, taking))
     }
 
@@ -87,8 +88,9 @@ export const ratelimit = definePlugin({
         return undefined
       }
       const others = limits.some((limit, i) => refuses(limit, standings[i] as LimitStatus))
-      // Only the first upstream is full: `onForward` tries the next.
-      if (place && !others && target.model.upstreams.length > 1) return admit(context, target, limits, undefined)
+      // Only the first upstream is full: `onForward` tries the next, or that of a fallback.
+      const hasNext = target.model.upstreams.length > 1 || target.fallbacks !== undefined
+      if (place && !others && hasNext) return admit(context, target, limits, undefined)
       throw refusal(all, running.expected(all, standings))
     }
 
@@ -97,9 +99,7 @@ export const ratelimit = definePlugin({
       context.notes.limits = [...(context.notes.limits ?? []), ...decisions([place], standings, ticket !== undefined)]
       if (!ticket) throw refusal([place], standings)
       shadows.note([place], standings)
-      const taken: Taken = context.slots.get(takenSlot) ?? { limits: [], ticket: undefined, place: undefined }
-      taken.place = { upstream: place.of, ticket }
-      context.slots.put(takenSlot, taken)
+      takenBy(context).place = { upstream: place.of, ticket }
       return out
     }
 
@@ -152,6 +152,13 @@ export const ratelimit = definePlugin({
     }
   },
 })
+
+/** What a request has taken so far. */
+function takenBy({ slots }: RequestContext): Taken {
+  const taken = slots.get(takenSlot) ?? { limits: [], ticket: undefined, place: undefined }
+  slots.put(takenSlot, taken)
+  return taken
+}
 
 /** All limits of a request, with the tokens that it may use. @throws Failure tokens_over_limit */
 function limitsOf(context: RequestContext, { model }: Target, isDetached: boolean): readonly Limit[] {

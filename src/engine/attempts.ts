@@ -321,7 +321,7 @@ export class Attempts {
 
   /** Its keys are no longer used for this request. */
   #leaveKeys(request: ActiveRequest): undefined {
-    request.keys?.end({ kind: 'answered', status: 0, reach: 'refused' }, undefined)
+    request.keys?.leave(request.inDoubt)
     request.keys = undefined
     this.#parts.vendorKeys.budgets.forget(request.id)
   }

@@ -41,8 +41,8 @@ export class EventGuard implements Stage, RecordVisitor {
   readonly #channels = new Map<string, Channel>()
   readonly #held: Held[] = []
   #heldBytes = 0
-  /** Bytes from the beginning of the unfinished record on. */
-  #raw: Buffer = Buffer.alloc(0)
+  /** The bytes from `#rawFrom` on: of the unfinished record, and of the chunk that is being read. */
+  #raw: Buffer[] = []
   #rawFrom = 0
   #end = 0
   #data: Buffer[] = []
@@ -56,7 +56,7 @@ export class EventGuard implements Stage, RecordVisitor {
 
   async write(chunk: Buffer): Promise<Passed> {
     if (this.#isBlocked) return none
-    this.#raw = this.#raw.length === 0 ? chunk : Buffer.concat([this.#raw, chunk])
+    this.#raw.push(chunk)
     const base = this.#end
     this.#end += chunk.length
     this.#records.read(chunk, base)
@@ -78,10 +78,12 @@ export class EventGuard implements Stage, RecordVisitor {
   }
 
   recordEnd(next: number): void {
-    const raw = this.#raw.subarray(0, next - this.#rawFrom)
+    // Joined once for each record: a record may arrive in many chunks.
+    const all = this.#raw.length === 1 ? (this.#raw[0] as Buffer) : Buffer.concat(this.#raw)
+    const raw = all.subarray(0, next - this.#rawFrom)
     if (raw.length === 0) return
     this.#arrived.push({ raw, data: Buffer.concat(this.#data).toString(), fields: this.#fields })
-    this.#raw = this.#raw.subarray(raw.length)
+    this.#raw = [all.subarray(raw.length)]
     this.#rawFrom = next
     this.#data = []
     this.#fields = []
@@ -94,8 +96,8 @@ export class EventGuard implements Stage, RecordVisitor {
     let rule: string | undefined
     for (const record of arrived) rule ??= await this.#hold(record)
     if (rule === undefined && isOver) rule = await this.#checkAll(true)
-    if (rule === undefined && this.#heldBytes > heldBytesMax) rule = 'response_too_long'
     const sent = this.#release()
+    if (rule === undefined && this.#heldBytes > heldBytesMax) rule = 'response_too_long'
     if (rule === undefined) return sent
     this.#isBlocked = true
     return [...sent, this.#checks.block(rule)]
@@ -191,7 +193,9 @@ export class EventGuard implements Stage, RecordVisitor {
  * @returns whether there were any
  */
 function applyEdits({ part, channel, from, to }: Slot): boolean {
-  const edits = channel.edits.filter(edit => edit.from < to && edit.to > from)
+  const edits = channel.edits.filter(edit => edit.from < to)
+  // Those that end here concern no later part.
+  channel.edits.splice(0, edits.filter(edit => edit.to <= to).length)
   if (edits.length === 0) return false
   let text = ''
   let at = from

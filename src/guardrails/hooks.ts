@@ -15,8 +15,8 @@ import { WholeGuard } from './whole-guard.ts'
  * Place the plugin before the plugins that charge: they have to read the upstream's unchanged answer.
  */
 export function guardHooks<Section>(guard: Guard<Section>, log: Log): Hooks<Section> {
-  /** The guard has edited the request's texts. */
-  const editsSlot = defineSlot<true>(`guard.${guard.name}`)
+  /** The section by which the guard has edited the request's texts. It applies to fallbacks too. */
+  const editsSlot = defineSlot<Section>(`guard.${guard.name}`)
 
   return {
     async onTarget(context, target, section) {
@@ -25,11 +25,12 @@ export function guardHooks<Section>(guard: Guard<Section>, log: Log): Hooks<Sect
       if (found.length === 0) return
       refuseRepeated(target.body)
       const verdict = await judge(guard, section, { context, target, side: 'request' }, found)
-      if (verdict.kind === 'edit') context.slots.put(editsSlot, true)
+      if (verdict.kind === 'edit') context.slots.put(editsSlot, section)
     },
 
-    async onForward(context, out, section, target) {
-      if (!context.slots.get(editsSlot)) return out
+    async onForward(context, out, _section, target) {
+      const section = context.slots.get(editsSlot)
+      if (section === undefined) return out
       // Checks the body that is sent, because another plugin may have edited it since.
       const { found, fields } = textsOf(out.body)
       const verdict = await judge(guard, section, { context, target, side: 'request' }, found)

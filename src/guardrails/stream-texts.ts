@@ -19,7 +19,7 @@ const ends = /(?:\.done|\.completed|\.incomplete|\.failed|_stop|^message_delta)$
 
 /**
  * The texts of an event in any API format. Parts of texts are in `choices[].delta` and `choices[].text`, in
- * `candidates[].content`, and in the `delta` of events whose type ends with that word. Other events and
+ * `candidates[].content`, and in the `delta` of events whose type ends with that word. Other events, quotes and
  * `choices[].message` contain whole texts.
  */
 export function readEvent(event: Json): EventTexts {
@@ -29,7 +29,11 @@ export function readEvent(event: Json): EventTexts {
   if (Array.isArray(candidates)) return readEach(candidates as readonly Json[], 'finishReason', readCandidate)
   const kind = typeof type === 'string' ? type : ''
   if (kind.endsWith('delta') && kind !== 'message_delta' && delta !== undefined)
-    return { parts: readDelta(event, kind), wholes: [], isEnd: false }
+    return {
+      parts: readDelta(event, kind),
+      wholes: isMembers(delta) ? findTexts(delta['citation'], 'text') : [],
+      isEnd: false,
+    }
   return { parts: [], wholes: findTexts(event), isEnd: ends.test(kind) }
 }
 

@@ -10,6 +10,7 @@ const textMembers: ReadonlySet<string> = new Set([
   'content',
   'documents',
   'input',
+  'inputs',
   'instructions',
   'negative_prompt',
   'next_text',
@@ -21,6 +22,7 @@ const textMembers: ReadonlySet<string> = new Set([
   'reasoning',
   'reasoning_content',
   'refusal',
+  'suffix',
   'summary',
   'system',
   'text',
@@ -29,8 +31,15 @@ const textMembers: ReadonlySet<string> = new Set([
   'transcript',
 ])
 
-/** Members with the arguments or the result of a tool: an object in them has the tool's own names. */
-const toolMembers: ReadonlySet<string> = new Set(['args', 'arguments', 'input', 'response'])
+/** Members with the arguments, the program or the result of a tool: an object in them has the tool's own names. */
+const toolMembers: ReadonlySet<string> = new Set([
+  'args',
+  'arguments',
+  'executableCode',
+  'executable_code',
+  'input',
+  'response',
+])
 
 /** Members whose values are for programs, except in the arguments of a tool. */
 const otherMembers: ReadonlySet<string> = new Set([
@@ -39,12 +48,15 @@ const otherMembers: ReadonlySet<string> = new Set([
   'data',
   'detail',
   'encrypted_content',
+  'encrypted_index',
   'fileUri',
   'file_data',
   'file_id',
+  'file_url',
   'finish_reason',
   'format',
   'id',
+  'image_url',
   'item_id',
   'media_type',
   'mimeType',
@@ -67,6 +79,7 @@ const otherMembers: ReadonlySet<string> = new Set([
 const containers: ReadonlySet<string> = new Set([
   'contents',
   'generateContentRequest',
+  'items',
   'messages',
   'prediction',
   'requests',
@@ -76,9 +89,9 @@ const containers: ReadonlySet<string> = new Set([
 
 /**
  * `none`: names of the API format. `text`: below a text member. `tool`: below the arguments of a tool: all strings are
- * text.
+ * text. `variables`: members with names of the client, whose values have the names of the API format.
  */
-type Inside = 'none' | 'text' | 'tool'
+type Inside = 'none' | 'text' | 'tool' | 'variables'
 
 /** Whether a top-level field of a request may hold texts. */
 export function mayHoldTexts(name: string): boolean {
@@ -120,7 +133,7 @@ function walk(value: Json | undefined, inside: Inside, found: FoundText[]): void
   const holder = value as Members
   for (const name of Object.keys(holder)) {
     const one = holder[name]
-    const below = isList ? inside : belowMember(name, one, inside)
+    const below = isList ? inside : belowMember(holder, name, inside)
     if (below === undefined) continue
     if (typeof one !== 'string') walk(one, below, found)
     else if (below !== 'none' && one !== '') found.push({ text: one, put: text => void (holder[name] = text) })
@@ -128,10 +141,19 @@ function walk(value: Json | undefined, inside: Inside, found: FoundText[]): void
 }
 
 /** Undefined for a member that is never text, whatever its value. */
-function belowMember(name: string, value: Json | undefined, inside: Inside): Inside | undefined {
+function belowMember(holder: Members, name: string, inside: Inside): Inside | undefined {
   if (inside === 'tool') return inside
+  if (inside === 'variables') return 'text'
+  const { type, [name]: value } = holder
+  // Of a document in plain text; of other types it is encoded.
+  if (name === 'data' && type === 'text') return 'text'
+  // An encoded picture.
+  if (name === 'result' && type === 'image_generation_call') return undefined
   if (otherMembers.has(name)) return undefined
   const isObject = typeof value === 'object' && !Array.isArray(value)
+  // Of an event: it has the names of the API format.
+  if (name === 'response' && type !== undefined) return inside
   if (toolMembers.has(name) && (isObject || typeof value === 'string')) return 'tool'
+  if (name === 'variables' && inside === 'text' && isObject) return 'variables'
   return textMembers.has(name) ? 'text' : inside
 }

@@ -318,3 +318,39 @@ t.test("a request for a group's alias fails over like one for its model", async 
     t.match(row?.attempts, [{ upstream: 'bells' }, { upstream: 'drums', model: 'drum-small' }], name)
   }
 })
+
+t.test('if the upstream of a model is full, its fallbacks answer', async t => {
+  const { bells, drums, post } = await open(t, [['bells: { url', 'bells: { concurrency: 1, url']])
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+  bells.answerOnce(async (res, received, req) => {
+    arrive()
+    await released
+    await serveMessages(res, received, req)
+  })
+  const first = post(paths.messages, { ...ask, model: 'bell' })
+  await arrived
+  const second = await post(paths.messages, { ...ask, model: 'bell' })
+  t.match([second.status, await second.json()], [200, { content: [{ text: 'drums' }] }])
+  release()
+  t.match(await (await first).json(), { content: [{ text: 'bells' }] })
+  t.match([bells.received.length, drums.received.length], [1, 1])
+})
+
+t.test('a slot at the upstream of a fallback is free again, also if the group has no limits', async t => {
+  const { bells, drums, post, settled } = await open(t, [
+    ['default: { rpm: 6000 }', 'default: {}'],
+    ['drums: { url', 'drums: { concurrency: 1, url'],
+    ['fallbacks: [drum-small] }', 'fallbacks: [drum-small, bell-small] }'],
+  ])
+  drums.answer(refuse(503))
+  bells.answer((res, received, req) =>
+    (received.json()['model'] === 'bell-9' ? refuse(503) : serveMessages)(res, received, req),
+  )
+  for (const calls of [1, 2, 3]) {
+    const answer = await post(paths.messages, { ...ask, model: 'bell' })
+    t.match([answer.status, await answer.json()], [200, { content: [{ text: 'bells' }] }], caseName({ calls }))
+    await settled()
+    t.equal(drums.received.length, calls, caseName({ calls }))
+  }
+})

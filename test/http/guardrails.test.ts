@@ -2,6 +2,8 @@ import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { mayHoldTexts } from '../../src/guardrails/texts.ts'
+import { operations } from '../../src/operations/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { start } from '../harness/start.ts'
 import type { Reaction } from '../harness/upstream.ts'
@@ -18,6 +20,13 @@ function guarded(section: string): readonly (readonly [RegExp, string])[] {
     [/\n {2}(chat|messages|generative):\n/g, `\n  $1:\n    ${section}\n`],
   ] as never
 }
+
+/** The families of every operation whose requests have texts. */
+const everywhere = [
+  [pipeline[0], pipeline[1]],
+  [/\n {2}(chat|messages|generative):\n/g, `\n  $1:\n    ${patterns}\n`],
+  ['embedding: { forward', `embedding: { ${patterns}, forward`],
+] as const
 
 const card = '1111-2222-3333-4444'
 const prompt = (content: string) => ({ model: 'sim-chat', messages: [{ role: 'user', content }] })
@@ -357,4 +366,171 @@ t.test('token probabilities do not contain masked text', async t => {
   t.equal(textOf(stream), 'paid [card] by card')
   t.match(stream, '"token":"paid "', 'others are left as they are')
   t.notMatch(stream, /2222|4444|50,50,50,50/)
+})
+
+t.test('every text of a request is checked, wherever its format has it', async t => {
+  const { upstreams, post } = await start(t, { edit: everywhere })
+  const { received = [] } = upstreams['text'] ?? {}
+  const document = (source: object) => ({
+    model: 'sim-messages',
+    max_tokens: 10,
+    messages: [{ role: 'user', content: [{ type: 'document', source }] }],
+  })
+  const responses = '/v1/responses'
+  for (const [path, body] of [
+    ['/v1/completions', { model: 'sim-chat', prompt: 'hello', suffix: 'a dragon' }],
+    ['/v1/messages', document({ type: 'text', media_type: 'text/plain', data: 'a dragon' })],
+    [responses, { model: 'sim-chat', prompt: { id: 'pmpt_1', variables: { data: 'a dragon' } } }],
+    [
+      responses,
+      { model: 'sim-chat', prompt: { id: 'pmpt_1', variables: { name: { type: 'input_text', text: 'a dragon' } } } },
+    ],
+    ['/v1/conversations', { items: [{ type: 'message', role: 'user', content: 'a dragon' }] }],
+    ['/v2/embed', { model: 'sim-embedding', inputs: [{ content: [{ type: 'text', text: 'a dragon' }] }] }],
+    [
+      '/v1beta/models/sim-generative:generateContent',
+      { contents: [{ role: 'model', parts: [{ executableCode: { language: 'PYTHON', code: 'a dragon' } }] }] },
+    ],
+  ] as const) {
+    const answer = await post(path, body)
+    t.equal(answer.status, 403, caseName({ path, body }))
+    t.match(await answer.text(), 'forbidden', caseName({ path, body }))
+  }
+  t.equal(received.length, 0)
+})
+
+t.test('images and links are no text: they pass unchanged, whatever they contain', async t => {
+  const { upstreams, post, charges } = await start(t, { edit: everywhere })
+  const upstream = upstreams['text']
+  const link = `https://pictures.example/dragon/${card}.png`
+  const encoded = `data:image/png;base64,iVBORw0KGgo/dragon+/${card.replaceAll('-', '')}AA`
+  const input = [link, encoded].map(image_url => ({ type: 'input_image', image_url }))
+  const call = { id: 'ig_1', type: 'image_generation_call', status: 'completed', result: 'iVBORw0KGgo/dragon+AA==' }
+  const response = { id: 'r1', object: 'response', status: 'completed', model: 'm', output: [call] }
+  const counted = { ...response, usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } }
+  const body = { model: 'sim-chat', input: [{ role: 'user', content: input }] }
+  upstream?.answer(counted)
+  const whole = await post('/v1/responses', body)
+  t.match([whole.status, await whole.json()], [200, { output: [call] }])
+  t.match(upstream?.received.at(-1)?.json()['input'], body.input)
+  const events = [
+    { type: 'response.output_item.done', output_index: 0, item: call },
+    { type: 'response.completed', response: counted },
+  ].map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  upstream?.answer(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(events.join('')))
+  const stream = await post('/v1/responses', { ...body, stream: true })
+  t.equal(await stream.text(), events.join(''))
+  t.strictSame(
+    (await charges()).map(({ state }) => state),
+    ['settled', 'settled'],
+  )
+})
+
+t.test('a long event without text passes a guard, because nothing of it waits', async t => {
+  const { upstreams, post } = await start(t, { edit: guarded(patterns) })
+  const picture = {
+    type: 'response.image_generation_call.partial_image',
+    partial_image_b64: 'A'.repeat(9 * 1024 * 1024),
+  }
+  const last = {
+    type: 'response.completed',
+    response: { id: 'r1', output: [], usage: { input_tokens: 3, output_tokens: 2 } },
+  }
+  const text = [picture, last].map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
+  upstreams['text']?.answer(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(text))
+  const answer = await post('/v1/responses', { model: 'sim-chat', input: 'draw', stream: true })
+  t.equal((await answer.text()).length, text.length)
+})
+
+t.test('quotes in a stream are checked like those in a complete response', async t => {
+  const { upstreams, post } = await start(t, { edit: guarded(patterns) })
+  const citation = { type: 'char_location', cited_text: `paid with ${card}`, document_index: 0 }
+  const events = [
+    {
+      type: 'message_start',
+      message: {
+        id: 'm',
+        type: 'message',
+        role: 'assistant',
+        content: [],
+        usage: { input_tokens: 4, output_tokens: 1 },
+      },
+    },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '', citations: [] } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'card 1111-2222-' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'citations_delta', citation } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '3333-4444 it is' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 40 } },
+    { type: 'message_stop' },
+  ]
+  const text = events.map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
+  upstreams['text']?.answer(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(text))
+  const answer = await post('/v1/messages', {
+    model: 'sim-messages',
+    max_tokens: 50,
+    stream: true,
+    messages: [{ role: 'user', content: 'hi' }],
+  })
+  const got = await answer.text()
+  t.notMatch(got, /2222|3333|4444/)
+  t.match(got, 'paid with [card]')
+})
+
+t.test('a fallback receives the text as the rules of the requested model edited it', async t => {
+  const { upstreams, post } = await start(t, {
+    edit: [
+      ['format-bridge, multipart-rewrite,', 'format-bridge, guard-patterns, multipart-rewrite,'],
+      [/\n {2}chat:\n/, `\n  chat:\n    ${patterns}\n`],
+      [/\n {2}messages:\n/, '\n  messages:\n    guard-patterns: { rules: [{ name: other, words: [griffin] }] }\n'],
+      [/(\n {2}sim-messages: \{ family: messages,)/, '$1 accepts: [chat],'],
+      [/(\n {2}sim-chat: \{ family: chat,)/, '$1 fallbacks: [sim-messages],'],
+    ],
+  })
+  const upstream = upstreams['text']
+  upstream?.answerOnce(
+    res => void res.writeHead(503, { 'content-type': 'application/json' }).end('{"error":{"code":"busy"}}'),
+  )
+  upstream?.answer({
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'text', text: 'ok' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 4, output_tokens: 2 },
+  })
+  t.equal((await post('/v1/chat/completions', prompt(`my card ${card}`))).status, 200)
+  const sent = upstream?.received.map(({ body }) => String(body)) ?? []
+  t.equal(sent.length, 2)
+  for (const [i, body] of sent.entries()) {
+    t.match(body, 'my card [card]', caseName({ i }))
+    t.notMatch(body, card, caseName({ i }))
+  }
+})
+
+t.test('a stream is not blocked for a part of a longer word, wherever it is cut', async t => {
+  const { upstreams, post } = await start(t, { edit: guarded(patterns) })
+  const words = 'The snapdragon, the dragonfly and the super_dragon_plant. '
+  const said = `${'They grow many plants there. '.repeat(3)}${words}${'And so on. '.repeat(5)}`
+  for (const size of [1, 2, 3, 5]) {
+    upstreams['text']?.answer(streamOf(said.match(new RegExp(`.{1,${size}}`, 'g')) ?? []))
+    const answer = await post('/v1/chat/completions', { ...prompt('hello'), stream: true })
+    t.equal(textOf(await answer.text()), said, caseName({ size }))
+  }
+})
+
+/** Described fields without text of people, except numbers, switches and choices. */
+const withoutText = new Set(
+  `background completion_window embedding_types endpoint expires_after file generationConfig image input_file_id
+  input_type language language_code mask metadata model model_id moderation output_format previous_response_id purpose
+  quality response_format session size stream_options tools ttl voice voice_settings`.split(/\s+/),
+)
+
+t.test('guards know of each field of an operation whether it holds texts', async t => {
+  for (const { name, fields = {} } of operations)
+    for (const [field, { schema }] of Object.entries(fields)) {
+      const { type, enum: choices } = schema as { readonly type?: unknown; readonly enum?: unknown }
+      if (choices !== undefined || ['number', 'integer', 'boolean'].includes(String(type))) continue
+      t.not(mayHoldTexts(field), withoutText.has(field), caseName({ name, field }))
+    }
 })

@@ -154,3 +154,26 @@ t.test('charges of other processes count as soon as a key has a budget', async t
   for (let i = 0; i < 10; i++) await gateway.openai.chat.completions.create(ask)
   t.equal(gateway.callsOf('one'), 0)
 })
+
+t.test('a request that is refused for its own content does not use up the trial of a key', async t => {
+  const noCredit: [number, object] = [429, { error: { code: 'insufficient_quota' } }]
+  const badRequest: [number, object] = [400, { error: { code: 'invalid_value', message: 'Bad temperature' } }]
+  const { bad, callsOf, pass, post } = await open(t)
+  const statusOf = async (): Promise<number> => (await post('/v1/chat/completions', ask)).status
+  bad.set('one', noCredit)
+  while (callsOf('one') === 0) t.equal(await statusOf(), 200)
+  await pass(31 * minute)
+  bad.set('one', badRequest)
+  for (const calls of [2, 3]) t.strictSame([await statusOf(), callsOf('one')], [400, calls], caseName({ calls }))
+  bad.delete('one')
+  t.strictSame([await statusOf(), callsOf('one')], [200, 4], 'the next request tries it')
+
+  // The last keys, which one request tries, and the next one up to 30 s later.
+  for (const name of ['one', 'two']) bad.set(name, noCredit)
+  for (let calls = 0; calls < 2; calls++) await statusOf()
+  await pass(5_000)
+  for (const name of ['one', 'two']) bad.set(name, badRequest)
+  for (let calls = 0; calls < 6; calls++) t.equal(await statusOf(), 400, caseName({ calls }))
+  bad.clear()
+  t.equal(await statusOf(), 200)
+})

@@ -409,3 +409,34 @@ t.test('a charge of pictures names the upstream that sold them', async t => {
   t.equal((await post('/v1/images/generations', { ...image, model: 'pictures' })).status, 502)
   t.match(await last(), { state: 'needs_review', upstream: 'beta' }, 'and one that waits for a person')
 })
+
+t.test('a request that goes to another upstream unsent takes nothing from the limits of a key', async t => {
+  const { post, upstreams } = await open(t, {
+    keys: 'one: { value: "vendor-secret-one", rpm: 2, tpm: 12000 }',
+    more: '\n    concurrency: 1',
+    edit: [
+      [
+        'sim-chat: { family: chat, upstream: text,',
+        'sim-chat: { family: chat, upstreams: [{ upstream: text, priority: 1 }, { upstream: beta, priority: 2 }],',
+      ],
+    ],
+  })
+  const { text, beta } = upstreams as { readonly text: Upstream; readonly beta: Upstream }
+  text.answer(completion)
+  beta.answer(completion)
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+  text.answerOnce(async (res, received, req) => {
+    arrive()
+    await released
+    await say(200, completion)(res, received, req)
+  })
+  const first = post(chat, ask)
+  await arrived
+  for (let i = 0; i < 4; i++) t.equal((await post(chat, ask)).status, 200, caseName({ i }))
+  t.strictSame([text.received.length, beta.received.length], [1, 4], 'the first upstream is full')
+  release()
+  t.equal((await first).status, 200)
+  t.equal((await post(chat, ask)).status, 200)
+  t.strictSame([text.received.length, beta.received.length], [2, 4], 'its key has served one request of two')
+})

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { normalize, spell } from '../../plugins/guard-patterns/normalize.ts'
-import { buildRules, judgePart, judgeWhole } from '../../plugins/guard-patterns/rules.ts'
+import { buildRules, judgePart, judgeTexts, judgeWhole } from '../../plugins/guard-patterns/rules.ts'
 import type { PatternsFacet } from '../../plugins/guard-patterns/schema.ts'
 import { caseName } from '../harness/case-name.ts'
 import { diceOf, seed } from '../harness/seed.ts'
@@ -133,4 +133,33 @@ t.test('a stream is masked like a complete text, however it is cut and spelled',
     }
     t.equal(sent, masked(rules, text), caseName({ round, text: JSON.stringify(text) }))
   }
+})
+
+t.test('long texts are searched in several turns, with the same result', async t => {
+  const rules = rulesOf([{ words: ['secret'] }, { pattern: '\\d{4}-\\d{4}' }, { pattern: '<.*>' }, { pattern: 'z+' }])
+  const line = 'Grüße: 1234-5678, s\u200becret and secretary. '
+  for (const [name, texts] of Object.entries({
+    'one text': [line.repeat(20_000)],
+    'many texts': Array<string>(20_000).fill(line),
+    'a match across pieces': [`${'x '.repeat(32_700)}<${'y'.repeat(3_000)}> ${line.repeat(100)}`],
+    'a match longer than a piece': ['z'.repeat(400_000) + line],
+    'one word': ['x'.repeat(500_000)],
+  })) {
+    let turns = 0
+    let isOver = false
+    const count = (): void => void (turns++, isOver || setImmediate(count))
+    setImmediate(count)
+    const verdict = await judgeTexts(rules, texts, 'request')
+    isOver = true
+    const expected = judgeWhole(rules, texts, 'request')
+    t.equal(verdict.kind, expected.kind, name)
+    if (verdict.kind === 'edit' && expected.kind === 'edit')
+      t.ok(
+        verdict.texts.every((text, i) => text === expected.texts[i]),
+        name,
+      )
+    t.ok(turns >= 1, name)
+  }
+  const blocking = rulesOf([{ words: ['secret'], do: 'block' }])
+  t.match(await judgeTexts(blocking, [`${line.repeat(9_000)}secret`], 'request'), { kind: 'block', rule: 'rule-0' })
 })

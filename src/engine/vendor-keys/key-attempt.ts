@@ -20,6 +20,8 @@ import type { KeyUser } from './suspicions.ts'
 /** How often one request tries an upstream that is unable, with any of its keys. */
 const unableMax = 2
 const soonMs = 1_000
+/** Refusals of a request for its own content. A 403 may be about the key. */
+const aboutContent = /^4(?:00|13|22)\b/
 
 /** Shared by all attempts. */
 export type AttemptHost = {
@@ -72,6 +74,8 @@ export class KeyAttempt {
   /** Keys that reported that they do not serve the model; it counts if another one does. */
   #modelRefused: readonly { readonly key: VendorKey; readonly code: string }[] | undefined
   #ticket: Ticket | undefined
+  /** A request was sent since the ticket was taken. */
+  #isSent = false
   #isTrial = false
   /** It is tried because no other key is left. */
   #isResort = false
@@ -102,14 +106,14 @@ export class KeyAttempt {
   }
 
   async #nextOfSeveral(): Promise<Upstream | undefined> {
-    await this.#giveBack()
+    await this.#settle(() => 0)
     if (this.#unable >= unableMax) return undefined
     for (let key = this.#choose(); key; key = this.#choose()) {
       this.#tried = (this.#tried ?? new Set()).add(key)
       if (!(await this.#take(key))) continue
       // Another request may be trying it by now, or a person may have suspended it.
       if (this.#isTrial && !this.#tries(key)) {
-        await this.#giveBack()
+        await this.#settle(() => 0)
         continue
       }
       this.key = key
@@ -129,6 +133,7 @@ export class KeyAttempt {
 
   /** It is sent now. */
   sent(): void {
+    this.#isSent = true
     if (this.key) this.#keys.sent(this.key, this.#facts.request)
   }
 
@@ -212,6 +217,7 @@ export class KeyAttempt {
 
   #keep({ ticket, standings }: LimitReservation): boolean {
     this.#ticket = ticket
+    this.#isSent = false
     if (!ticket) this.#waitsFor(Math.max(soonMs, ...standings.map(({ waitMs }) => waitMs)))
     return ticket !== undefined
   }
@@ -239,7 +245,10 @@ export class KeyAttempt {
     const { key } = this
     if (!key) return 'take'
     this.#keys.ended(key, outcomeOf(classification))
-    if (classification.class === 'final') return 'take'
+    if (classification.class === 'final') {
+      if (this.#isTrial && aboutContent.test(classification.code)) this.#keys.states.triesAgain(key, this.#isResort)
+      return 'take'
+    }
     this.last = classification
     this.fault = undefined
     if (classification.class === 'unknown') return this.#doubt()
@@ -299,28 +308,31 @@ export class KeyAttempt {
     return (this.#isOnlyTried ? this.upstream.keys : this.#tried) ?? []
   }
 
-  #giveBack(): Awaitable<void> {
+  /** A sent request counts, whatever the answer; its tokens count as `usedOf` says. An unsent one takes nothing. */
+  #settle(usedOf: (reserved: number) => number): Awaitable<void> {
     const ticket = this.#ticket
     this.#ticket = undefined
     if (!ticket) return
-    // A request counts there too, whatever the answer; its tokens were not used.
-    return this.#keys.counters?.settle(
-      ticket,
-      ticket.demands.map(({ id, amount }) => (id.startsWith('rpm ') ? amount : 0)),
-    )
+    const amounts = ticket.demands.map(({ id, amount }) => {
+      if (!this.#isSent) return 0
+      return id.startsWith('rpm ') ? amount : id.startsWith('tpm ') ? usedOf(amount) : 0
+    })
+    return this.#keys.counters?.settle(ticket, amounts)
+  }
+
+  /** Another upstream is tried. `isInDoubt`: this one may have used the tokens. */
+  leave(isInDoubt: boolean): void {
+    ignoreFailure(this.#settle(reserved => (isInDoubt ? reserved : 0)))
   }
 
   /** The request is over. */
   end(outcome: Outcome, tokens: TokenUse | undefined): void {
-    const ticket = this.#ticket
-    this.#ticket = undefined
-    if (!ticket) return
-    const amounts = ticket.demands.map(({ id, amount }) =>
-      id.startsWith('rpm ') ? amount : id.startsWith('tpm ') ? (tokens?.actual(outcome) ?? amount) : 0,
-    )
-    const settling = this.#keys.counters?.settle(ticket, amounts)
-    if (settling && isPromise(settling)) settling.catch(() => undefined)
+    ignoreFailure(this.#settle(reserved => tokens?.actual(outcome) ?? reserved))
   }
+}
+
+function ignoreFailure(settling: Awaitable<void>): void {
+  if (settling && isPromise(settling)) settling.catch(() => undefined)
 }
 
 /** The key with the highest number; each is drawn once. */

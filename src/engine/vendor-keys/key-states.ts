@@ -117,6 +117,22 @@ export class KeyStates {
   }
 
   /**
+   * The request of a trial was refused for its own content, which shows nothing about the key: the next request tries
+   * it. `wasResort`: it was tried because no other key is left.
+   */
+  triesAgain(key: VendorKey, wasResort: boolean): void {
+    if (this.#tried.delete(key.id)) return
+    const resort = this.#resorts.get(key.id)
+    if (wasResort) {
+      if (resort) this.#resorts.set(key.id, { at: 0, inARow: Math.max(0, resort.inARow - 1) })
+      return
+    }
+    const status = this.#find(key, '')
+    if (status?.state === 'suspended' && status.reason !== 'operator')
+      this.#put({ ...status, until: this.#clock.now() })
+  }
+
+  /**
    * A request with this key was answered. Requests that began before it was refused prove nothing.
    * @param tokens what it may have used, if it uses any
    */
