@@ -25,6 +25,7 @@ import type {
   NamedSums,
   LogStep,
   LogTotals,
+  ObjectFilter,
   OpenCharges,
   RefusedFilter,
   RefusedSignIns,
@@ -34,6 +35,7 @@ import type {
   StatementQuery,
   Summary,
   StoredEvent,
+  StoredObject,
   TopUp,
   TrailCount,
   TrailFilter,
@@ -80,6 +82,7 @@ import { sumStatement } from './ledger/statement.ts'
 import { sumOpen } from './ledger/sum-open.ts'
 import { withLabelIds, withLabelNames } from './labels.ts'
 import { listRefused } from './people/refused.ts'
+import { listObjects } from './stored-objects.ts'
 import type { QueryProgram } from './query.ts'
 import type { Tables } from './tables.ts'
 
@@ -103,6 +106,7 @@ export type Readings = {
   events: { given: { readonly after: number; readonly limit: number }; gives: readonly StoredEvent[] }
   feed: { given: FeedQuery; gives: FeedPage }
   event: { given: { readonly id: string }; gives: FeedEvent | undefined }
+  objects: { given: ObjectFilter; gives: readonly StoredObject[] }
   webhooks: { given: null; gives: readonly WebhookState[] }
   due: {
     given: { readonly webhook: string; readonly at: number; readonly limit: number }
@@ -187,6 +191,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     events: ({ after, limit }) => run(eventsAfter(after, limit)),
     feed: query => snapshot(readNamedFeed(query)),
     event: ({ id }) => snapshot(findNamedEvent(id)),
+    objects: filter => run(listObjects(filter)),
     webhooks: () => run(listWebhooks()),
     due: ({ webhook, at, limit }) => snapshot(readDue(webhook, at, limit)),
     steps: ({ match, stepMs }) => snapshot(countStepsOf(match, stepMs)),

@@ -27,7 +27,7 @@ import { listViews } from './people/views.ts'
 import type { QueryProgram } from './query.ts'
 import { listPurges } from './answer-purges.ts'
 import { endedSessions, listLiveSessions } from './live-sessions.ts'
-import { findObjects, listObjects, pageObjects, sizeOfObjects } from './stored-objects.ts'
+import { findObjects, pageObjects, sizeOfObjects } from './stored-objects.ts'
 import type { Reading, Readings } from './readings.ts'
 import { type CommitWatch, watchCommits } from './watch-commits.ts'
 import { listVendorKeys, readKeySpending } from './vendor-keys.ts'
@@ -408,7 +408,7 @@ function createWatch({ clock, owner, reader, writer }: StorageParts): Storage['w
   }
 }
 
-function createObjects({ clock, reads, writer }: StorageParts): Storage['objects'] {
+function createObjects({ clock, reads, reader, writer }: StorageParts): Storage['objects'] {
   return {
     async put(objects) {
       await writer.submit('putObjects', objects)
@@ -417,7 +417,7 @@ function createObjects({ clock, reads, writer }: StorageParts): Storage['objects
     end: (keyId, kind, id) => writer.submit('endObject', { keyId, kind, id, at: clock.now() }),
     page: page => reads.run(pageObjects(page, clock.now())),
     sizeOf: keyId => reads.run(sizeOfObjects(keyId, clock.now())),
-    list: filter => reads.run(listObjects(filter)),
+    list: filter => reader.ask('objects', filter),
   }
 }
 

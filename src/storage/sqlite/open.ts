@@ -29,6 +29,7 @@ const takesLong = new Set<Reading>([
   'keyTotals',
   'keyUses',
   'members',
+  'objects',
   'pageCharges',
   'statement',
   'totals',
