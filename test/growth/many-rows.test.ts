@@ -1,0 +1,47 @@
+import { join } from 'node:path'
+import t from 'tap'
+import type { QueryProgram } from '../../src/storage/query.ts'
+import { Connection } from '../../src/storage/sqlite/connect.ts'
+import { migrations } from '../../src/storage/migrations/list.ts'
+import { sizeOfObjects, sweepObjects } from '../../src/storage/stored-objects.ts'
+
+// Work of each minute, and work that requests wait for, on tables with many rows. Its time is compared with that of
+// reading the table once, so that the speed of the machine does not matter.
+
+const rows = 100_000
+const now = Date.UTC(2027, 4, 16, 12)
+const keyId = 'key_1'
+
+const connection = new Connection(join(t.testdir(), 'many.db'))
+t.teardown(() => connection.close())
+// Nothing is committed, so that the test waits for no disk.
+connection.db.exec('BEGIN')
+for (const statement of migrations.flat()) connection.db.exec(statement)
+const numbers = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})`
+connection.db.exec(`${numbers} INSERT INTO stored_object (key_id, kind, id, upstream, model, request_id, bytes, created_at,
+  expires_at) SELECT '${keyId}', 'response', 'resp_' || i, 'a', 'm', 'req_' || i, 0, 1, ${now} - 86400000 FROM n`)
+
+type Case = readonly [name: string, table: string, column: string, steps: () => QueryProgram<unknown>]
+
+const cases: readonly Case[] = [
+  ['the sweep of expired objects', 'stored_object', 'key_id', () => sweepObjects(now)],
+  ["the size of a key's files", 'stored_object', 'key_id', () => sizeOfObjects(keyId, now)],
+]
+
+for (const [name, table, column, steps] of cases)
+  t.test(`[9.7] ${name} does not read all rows`, async t => {
+    connection.run(steps())
+    const reading = connection.db.prepare(`SELECT sum(length(${column})) FROM ${table} NOT INDEXED`)
+    const wholeMs = shortestMs(() => reading.get())
+    const ms = shortestMs(() => connection.run(steps()))
+    t.ok(ms < wholeMs / 4, `${ms} ms, all rows ${wholeMs} ms`)
+  })
+
+function shortestMs(work: () => unknown): number {
+  const times = Array.from({ length: 5 }, () => {
+    const from = performance.now()
+    work()
+    return performance.now() - from
+  })
+  return Math.min(...times)
+}
