@@ -61,6 +61,7 @@ import { readCosts } from './costs/read.ts'
 import { readEndUserSums, readSums } from './accounts/read-sums.ts'
 import { readTopUps } from './accounts/top-up.ts'
 import { countMembers, sumKeys, sumKeyUses } from './keys/find.ts'
+import { findAlike } from './people/invitations.ts'
 import { listUsers } from './people/users.ts'
 import { listLogs } from './journal/list.ts'
 import { sumLatency } from './journal/latency.ts'
@@ -93,6 +94,7 @@ export type Readings = {
   keyTotals: { given: { readonly user: string | null }; gives: KeyTotals }
   members: { given: null; gives: readonly GroupMembers[] }
   users: { given: null; gives: readonly User[] }
+  alike: { given: { readonly name: string }; gives: string | null }
   trail: { given: TrailFilter; gives: readonly TrailRow[] }
   trailCounts: { given: Omit<TrailFilter, 'limit' | 'before'>; gives: readonly TrailCount[] }
   configs: { given: { readonly limit: number; readonly before?: number }; gives: readonly ConfigTaken[] }
@@ -175,6 +177,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     keyTotals: ({ user }) => run(sumKeys(user)),
     members: () => run(countMembers()),
     users: () => run(listUsers()),
+    alike: ({ name }) => run(findAlike(name)),
     async trail(filter) {
       const { db, listTrail } = await load()
       return listTrail(db, filter)

@@ -39,6 +39,8 @@ const sweepMs = 60_000
 const sumMs = 60_000
 /** Pages of the log that are summed in one step, each in some hundredths of a second, between other reads. */
 const pagesEach = 32
+/** The most by which the clocks of two gateways on one database differ. */
+const clocksDifferMs = 60_000
 /** The actor of a change without a person's name. */
 const nobody = 'gateway'
 const byPassword = { passwords: true, issuers: [] } as const
@@ -492,7 +494,7 @@ function createSessions({ clock, reads, writer }: StorageParts): Storage['sessio
   }
 }
 
-function createSignIn({ clock, reads, writer }: StorageParts): Storage['signIn'] {
+function createSignIn({ clock, reads, reader, writer }: StorageParts): Storage['signIn'] {
   return {
     async saveLogin(login) {
       await writer.submit('saveLogin', { login, at: clock.now() })
@@ -504,7 +506,11 @@ function createSignIn({ clock, reads, writer }: StorageParts): Storage['signIn']
     links: user => reads.run(listLinks(user)),
     unlink: (user, which, by, { keepWayIn = false, ways = null } = {}) =>
       writer.submit('unlinkIdentity', { user, which: which ?? null, keepWayIn, ways, by, at: clock.now() }),
-    admit: (newcomer, by) => writer.submit('admitUser', { newcomer, by, at: clock.now() }),
+    async admit(newcomer, by) {
+      const since = clock.now() - clocksDifferMs
+      const alike = { other: await reader.ask('alike', { name: newcomer.user.name }), since }
+      return writer.submit('admitUser', { newcomer, alike, by, at: clock.now() })
+    },
     async endSessions(user) {
       await writer.submit('endUserSessions', { user })
     },

@@ -3,6 +3,9 @@ import t from 'tap'
 import type { QueryProgram } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
+import { admitUser } from '../../src/storage/people/invitations.ts'
+import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
+import { Ids } from '../../src/util/index.ts'
 import { sizeOfObjects, sweepObjects } from '../../src/storage/stored-objects.ts'
 
 // Work of each minute, and work that requests wait for, on tables with many rows. Its time is compared with that of
@@ -21,9 +24,35 @@ const numbers = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
 connection.db.exec(`${numbers} INSERT INTO stored_object (key_id, kind, id, upstream, model, request_id, bytes, created_at,
   expires_at) SELECT '${keyId}', 'response', 'resp_' || i, 'a', 'm', 'req_' || i, 0, 1, ${now} - 86400000 FROM n`)
 
+connection.db.exec(`${numbers} INSERT INTO "user" (name, group_name, role, status, created_at)
+  SELECT 'user' || i, 'default', 'user', 'active', 1 FROM n`)
+
+const writer = {
+  owner: 'a writer',
+  host: 'here',
+  epoch: 1,
+  chain: 'a chain',
+  part: '',
+  zone: 'UTC',
+  thresholds: [],
+  ids: new Ids(),
+  uncompacted: new UncompactedBatches(),
+}
+let count = 0
+
 type Case = readonly [name: string, table: string, column: string, steps: () => QueryProgram<unknown>]
 
 const cases: readonly Case[] = [
+  [
+    'the admission of a person who chose a name',
+    '"user"',
+    'group_name',
+    () => {
+      const user = { name: `guest${count++}`, group: 'default', role: 'user', passwordHash: null } as const
+      const newcomer = { user, identity: null, invitation: null }
+      return admitUser(writer, { newcomer, alike: { other: null, since: now - 1 }, by: user.name, at: now })
+    },
+  ],
   ['the sweep of expired objects', 'stored_object', 'key_id', () => sweepObjects(now)],
   ["the size of a key's files", 'stored_object', 'key_id', () => sizeOfObjects(keyId, now)],
 ]
