@@ -4,8 +4,10 @@ import type { QueryProgram } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { admitUser } from '../../src/storage/people/invitations.ts'
+import { LabelPlaces } from '../../src/storage/label-places.ts'
 import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
 import { Ids } from '../../src/util/index.ts'
+import { addLabel } from '../../src/storage/labels.ts'
 import { sizeOfObjects, sweepObjects } from '../../src/storage/stored-objects.ts'
 
 // Work of each minute, and work that requests wait for, on tables with many rows. Its time is compared with that of
@@ -26,6 +28,8 @@ connection.db.exec(`${numbers} INSERT INTO stored_object (key_id, kind, id, upst
 
 connection.db.exec(`${numbers} INSERT INTO "user" (name, group_name, role, status, created_at)
   SELECT 'user' || i, 'default', 'user', 'active', 1 FROM n`)
+connection.db.exec(`${numbers} INSERT INTO label (id, kind, name, key_id, created_at, seen_at)
+  SELECT 'eu_' || i, 'end_user', 'name' || i, '${keyId}', 1, 1 FROM n`)
 
 const writer = {
   owner: 'a writer',
@@ -37,12 +41,22 @@ const writer = {
   thresholds: [],
   ids: new Ids(),
   uncompacted: new UncompactedBatches(),
+  labelPlaces: new LabelPlaces(),
 }
 let count = 0
 
 type Case = readonly [name: string, table: string, column: string, steps: () => QueryProgram<unknown>]
 
 const cases: readonly Case[] = [
+  [
+    'the name of a new end user',
+    'label',
+    'id',
+    () => {
+      const label = { kind: 'end_user', name: `new${count++}`, keyId, most: 10 * rows, mostPerKey: 5 * rows } as const
+      return addLabel(writer, { ...label, at: now })
+    },
+  ],
   [
     'the admission of a person who chose a name',
     '"user"',

@@ -9,6 +9,7 @@ import { addChargeItem } from '../../src/storage/ledger/charge-item.ts'
 import { resolve } from '../../src/storage/ledger/resolve.ts'
 import { settle } from '../../src/storage/ledger/settle.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
+import { LabelPlaces } from '../../src/storage/label-places.ts'
 import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
 import type { Query, QueryProgram, Row } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
@@ -30,6 +31,7 @@ const self = {
   thresholds: [80, 100],
   ids: new Ids(),
   uncompacted: new UncompactedBatches(),
+  labelPlaces: new LabelPlaces(),
 }
 
 const connection = new Connection(join(t.testdir(), 'books.db'))
