@@ -8,6 +8,8 @@ import { LabelPlaces } from '../../src/storage/label-places.ts'
 import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
 import { Ids } from '../../src/util/index.ts'
 import { addLabel } from '../../src/storage/labels.ts'
+import { hasLate } from '../../src/storage/erase/erase.ts'
+import { sweep } from '../../src/storage/ledger/sweep.ts'
 import { sizeOfObjects, sweepObjects } from '../../src/storage/stored-objects.ts'
 
 // Work of each minute, and work that requests wait for, on tables with many rows. Its time is compared with that of
@@ -30,6 +32,7 @@ connection.db.exec(`${numbers} INSERT INTO "user" (name, group_name, role, statu
   SELECT 'user' || i, 'default', 'user', 'active', 1 FROM n`)
 connection.db.exec(`${numbers} INSERT INTO label (id, kind, name, key_id, created_at, seen_at)
   SELECT 'eu_' || i, 'end_user', 'name' || i, '${keyId}', 1, 1 FROM n`)
+connection.db.exec(`${numbers} INSERT INTO account (kind, name, part) SELECT 'user', 'user' || i, '' FROM n`)
 
 const writer = {
   owner: 'a writer',
@@ -67,6 +70,8 @@ const cases: readonly Case[] = [
       return admitUser(writer, { newcomer, alike: { other: null, since: now - 1 }, by: user.name, at: now })
     },
   ],
+  ['the sweep of accounts', 'account', 'name', () => sweep(writer, now)],
+  ['the search for late rows of erased people', '"user"', 'group_name', () => hasLate()],
   ['the sweep of expired objects', 'stored_object', 'key_id', () => sweepObjects(now)],
   ["the size of a key's files", 'stored_object', 'key_id', () => sizeOfObjects(keyId, now)],
 ]
