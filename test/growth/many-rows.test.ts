@@ -8,7 +8,8 @@ import { LabelPlaces } from '../../src/storage/label-places.ts'
 import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
 import { Ids } from '../../src/util/index.ts'
 import { addLabel } from '../../src/storage/labels.ts'
-import { hasLate } from '../../src/storage/erase/erase.ts'
+import { hasAdmin } from '../../src/storage/people/users.ts'
+import { eraseLate, hasLate } from '../../src/storage/erase/erase.ts'
 import { sweep } from '../../src/storage/ledger/sweep.ts'
 import { sizeOfObjects, sweepObjects } from '../../src/storage/stored-objects.ts'
 
@@ -25,14 +26,22 @@ t.teardown(() => connection.close())
 connection.db.exec('BEGIN')
 for (const statement of migrations.flat()) connection.db.exec(statement)
 const numbers = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})`
-connection.db.exec(`${numbers} INSERT INTO stored_object (key_id, kind, id, upstream, model, request_id, bytes, created_at,
-  expires_at) SELECT '${keyId}', 'response', 'resp_' || i, 'a', 'm', 'req_' || i, 0, 1, ${now} - 86400000 FROM n`)
+connection.db.exec(`${numbers} INSERT INTO stored_object (key_id, kind, id, upstream, model, request_id, bytes,
+  created_at, expires_at) SELECT '${keyId}', 'response', 'resp_' || i, 'a', 'm', 'req_' || i, 0, 1, ${now} - 86400000 FROM n`)
 
+connection.db.exec(`INSERT INTO "user" (name, group_name, role, status, created_at, password_hash, erased_at, booked_as,
+  late_until) VALUES ('boss', 'default', 'admin', 'active', 1, 'x', NULL, NULL, NULL),
+  ('erased-1', 'default', 'user', 'disabled', 1, NULL, ${now - 1}, 'ann', ${now + 86_400_000})`)
 connection.db.exec(`${numbers} INSERT INTO "user" (name, group_name, role, status, created_at)
   SELECT 'user' || i, 'default', 'user', 'active', 1 FROM n`)
 connection.db.exec(`${numbers} INSERT INTO label (id, kind, name, key_id, created_at, seen_at)
   SELECT 'eu_' || i, 'end_user', 'name' || i, '${keyId}', 1, 1 FROM n`)
 connection.db.exec(`${numbers} INSERT INTO account (kind, name, part) SELECT 'user', 'user' || i, '' FROM n`)
+connection.db.exec(`${numbers} INSERT INTO key (id, name, user_name, hash, hint, status, created_at)
+  SELECT 'key_' || i, 'key', 'user' || i, 'h' || i, '', 'active', 1 FROM n`)
+connection.db.exec(
+  `${numbers} INSERT INTO event (at, kind, data) SELECT 1, 'budget.threshold', '{"level":"key"}' FROM n`,
+)
 
 const writer = {
   owner: 'a writer',
@@ -71,7 +80,9 @@ const cases: readonly Case[] = [
     },
   ],
   ['the sweep of accounts', 'account', 'name', () => sweep(writer, now)],
-  ['the search for late rows of erased people', '"user"', 'group_name', () => hasLate()],
+  ['the search for erased people', '"user"', 'group_name', () => hasLate()],
+  ['the erasure of late rows', 'event', 'data', () => eraseLate(now)],
+  ['the search for an administrator', '"user"', 'group_name', () => hasAdmin({ passwords: true, issuers: ['i'] })],
   ['the sweep of expired objects', 'stored_object', 'key_id', () => sweepObjects(now)],
   ["the size of a key's files", 'stored_object', 'key_id', () => sizeOfObjects(keyId, now)],
 ]
