@@ -9,6 +9,8 @@ import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts
 import { Ids } from '../../src/util/index.ts'
 import { addLabel } from '../../src/storage/labels.ts'
 import { hasAdmin } from '../../src/storage/people/users.ts'
+import { pruneEvents } from '../../src/storage/events/prune.ts'
+import { writeNewEvent } from '../../src/storage/events/write-event.ts'
 import { eraseLate, hasLate } from '../../src/storage/erase/erase.ts'
 import { sweep } from '../../src/storage/ledger/sweep.ts'
 import { sizeOfObjects, sweepObjects } from '../../src/storage/stored-objects.ts'
@@ -27,7 +29,8 @@ connection.db.exec('BEGIN')
 for (const statement of migrations.flat()) connection.db.exec(statement)
 const numbers = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})`
 connection.db.exec(`${numbers} INSERT INTO stored_object (key_id, kind, id, upstream, model, request_id, bytes,
-  created_at, expires_at) SELECT '${keyId}', 'response', 'resp_' || i, 'a', 'm', 'req_' || i, 0, 1, ${now} - 86400000 FROM n`)
+  created_at, expires_at)
+  SELECT '${keyId}', 'response', 'resp_' || i, 'a', 'm', 'req_' || i, 0, 1, ${now} - 86400000 FROM n`)
 
 connection.db.exec(`INSERT INTO "user" (name, group_name, role, status, created_at, password_hash, erased_at, booked_as,
   late_until) VALUES ('boss', 'default', 'admin', 'active', 1, 'x', NULL, NULL, NULL),
@@ -83,6 +86,13 @@ const cases: readonly Case[] = [
   ['the search for erased people', '"user"', 'group_name', () => hasLate()],
   ['the erasure of late rows', 'event', 'data', () => eraseLate(now)],
   ['the search for an administrator', '"user"', 'group_name', () => hasAdmin({ passwords: true, issuers: ['i'] })],
+  ['the deletion of old events', 'event', 'data', () => pruneEvents({ until: 1, limit: 512, webhooks: [] })],
+  [
+    'an event of a rare kind',
+    'event',
+    'data',
+    () => writeNewEvent({ kind: 'ledger.differs', data: { problems: 1 } }, now, 'ledger.differs'),
+  ],
   ['the sweep of expired objects', 'stored_object', 'key_id', () => sweepObjects(now)],
   ["the size of a key's files", 'stored_object', 'key_id', () => sizeOfObjects(keyId, now)],
 ]
