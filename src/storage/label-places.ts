@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { LabelKind } from '../domain/labels.ts'
 
 /** Keys with counted places. */
@@ -13,7 +12,7 @@ type Places = { readonly most: number; left: number }
  * up to a million rows, and must not run for every new end user.
  */
 export class LabelPlaces {
-  readonly #places = new LRUCache<string, Places>({ max: keysMost })
+  readonly #places = new Map<string, Places>()
 
   /** Takes one place. False if the names must be counted. */
   take(kind: LabelKind, keyId: string | undefined, most: number): boolean {
@@ -25,7 +24,10 @@ export class LabelPlaces {
 
   /** Records the number of stored names. */
   counted(kind: LabelKind, keyId: string | undefined, most: number, stored: number): void {
-    this.#places.set(nameOf(kind, keyId), { most, left: Math.max(0, Math.floor((most - stored) / share) - 1) })
+    const left = Math.max(0, Math.floor((most - stored) / share) - 1)
+    this.#places.set(nameOf(kind, keyId), { most, left })
+    // The names of the oldest key are counted again if it adds one.
+    if (this.#places.size > keysMost) for (const oldest of this.#places.keys()) return void this.#places.delete(oldest)
   }
 }
 
