@@ -29,13 +29,8 @@ export function* addLabel(scribe: Scribe, label: NewLabel & { readonly at: numbe
   const { kind, name, keyId, most, mostPerKey, at } = label
   const known = yield* findLabel(kind, name)
   if (known) return known.id
-  const [counts] = yield ask(
-    `SELECT count(*) AS kept, coalesce(sum(CASE WHEN key_id = ? THEN 1 ELSE 0 END), 0) AS of_key FROM label
-      WHERE kind = ? AND name IS NOT NULL`,
-    keyId,
-    kind,
-  )
-  if (counts && (whole(counts, 'kept') >= most || whole(counts, 'of_key') >= mostPerKey)) return null
+  if (!(yield* hasPlace(scribe, kind, undefined, most))) return null
+  if (!(yield* hasPlace(scribe, kind, keyId, mostPerKey))) return null
   yield ask(
     'INSERT INTO label (id, kind, name, key_id, created_at, seen_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
     scribe.ids.next(labelPrefixes[kind], at),
@@ -47,6 +42,25 @@ export function* addLabel(scribe: Scribe, label: NewLabel & { readonly at: numbe
   )
   // Another process may have added it meanwhile.
   return (yield* findLabel(kind, name))?.id ?? null
+}
+
+/** Whether fewer names than the maximum are stored: of a kind, or of a kind and a key. */
+function* hasPlace(
+  { labelPlaces }: Pick<Scribe, 'labelPlaces'>,
+  kind: LabelKind,
+  keyId: string | undefined,
+  most: number,
+): QueryProgram<boolean> {
+  if (labelPlaces.take(kind, keyId, most)) return true
+  const ofKey = keyId === undefined ? [] : [keyId]
+  const [row] = yield ask(
+    `SELECT count(*) AS count FROM label WHERE kind = ? AND name IS NOT NULL ${keyId === undefined ? '' : 'AND key_id = ?'}`,
+    kind,
+    ...ofKey,
+  )
+  const stored = row ? whole(row, 'count') : 0
+  labelPlaces.counted(kind, keyId, most, stored)
+  return stored < most
 }
 
 export function* noteSeen(id: string, at: number): QueryProgram<null> {

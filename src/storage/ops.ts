@@ -14,7 +14,6 @@ import type {
   KeyDecision,
   KeyStatus,
   ChargeItem,
-  Newcomer,
   EventKind,
   NewEvent,
   OtherKeys,
@@ -206,7 +205,7 @@ export type Changes = {
   endUserSessions: { given: { readonly user: string }; gives: null }
   createInvitation: { given: Signed & { readonly invitation: NewInvitation }; gives: Invitation }
   revokeInvitation: { given: Signed & { readonly id: string }; gives: boolean }
-  admitUser: { given: Signed & { readonly newcomer: Newcomer }; gives: 'admitted' | 'uninvited' | 'taken' }
+  admitUser: { given: Parameters<typeof admitUser>[1]; gives: 'admitted' | 'uninvited' | 'taken' }
   note: { given: { readonly row: Omit<TrailRow, 'id' | 'at'>; readonly at: number }; gives: null }
   keepConfig: { given: { readonly taken: PackedConfig; readonly after: number }; gives: boolean }
   countRefused: { given: RefusedTry & { readonly at: number }; gives: null }

@@ -25,6 +25,7 @@ import type {
   NamedSums,
   LogStep,
   LogTotals,
+  ObjectFilter,
   OpenCharges,
   RefusedFilter,
   RefusedSignIns,
@@ -34,6 +35,7 @@ import type {
   StatementQuery,
   Summary,
   StoredEvent,
+  StoredObject,
   TopUp,
   TrailCount,
   TrailFilter,
@@ -59,6 +61,7 @@ import { readCosts } from './costs/read.ts'
 import { readEndUserSums, readSums } from './accounts/read-sums.ts'
 import { readTopUps } from './accounts/top-up.ts'
 import { countMembers, sumKeys, sumKeyUses } from './keys/find.ts'
+import { findAlike } from './people/invitations.ts'
 import { listUsers } from './people/users.ts'
 import { listLogs } from './journal/list.ts'
 import { sumLatency } from './journal/latency.ts'
@@ -80,6 +83,7 @@ import { sumStatement } from './ledger/statement.ts'
 import { sumOpen } from './ledger/sum-open.ts'
 import { withLabelIds, withLabelNames } from './labels.ts'
 import { listRefused } from './people/refused.ts'
+import { listObjects } from './stored-objects.ts'
 import type { QueryProgram } from './query.ts'
 import type { Tables } from './tables.ts'
 
@@ -90,6 +94,7 @@ export type Readings = {
   keyTotals: { given: { readonly user: string | null }; gives: KeyTotals }
   members: { given: null; gives: readonly GroupMembers[] }
   users: { given: null; gives: readonly User[] }
+  alike: { given: { readonly name: string }; gives: string | null }
   trail: { given: TrailFilter; gives: readonly TrailRow[] }
   trailCounts: { given: Omit<TrailFilter, 'limit' | 'before'>; gives: readonly TrailCount[] }
   configs: { given: { readonly limit: number; readonly before?: number }; gives: readonly ConfigTaken[] }
@@ -103,6 +108,7 @@ export type Readings = {
   events: { given: { readonly after: number; readonly limit: number }; gives: readonly StoredEvent[] }
   feed: { given: FeedQuery; gives: FeedPage }
   event: { given: { readonly id: string }; gives: FeedEvent | undefined }
+  objects: { given: ObjectFilter; gives: readonly StoredObject[] }
   webhooks: { given: null; gives: readonly WebhookState[] }
   due: {
     given: { readonly webhook: string; readonly at: number; readonly limit: number }
@@ -171,6 +177,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     keyTotals: ({ user }) => run(sumKeys(user)),
     members: () => run(countMembers()),
     users: () => run(listUsers()),
+    alike: ({ name }) => run(findAlike(name)),
     async trail(filter) {
       const { db, listTrail } = await load()
       return listTrail(db, filter)
@@ -187,6 +194,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     events: ({ after, limit }) => run(eventsAfter(after, limit)),
     feed: query => snapshot(readNamedFeed(query)),
     event: ({ id }) => snapshot(findNamedEvent(id)),
+    objects: filter => run(listObjects(filter)),
     webhooks: () => run(listWebhooks()),
     due: ({ webhook, at, limit }) => snapshot(readDue(webhook, at, limit)),
     steps: ({ match, stepMs }) => snapshot(countStepsOf(match, stepMs)),

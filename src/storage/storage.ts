@@ -27,7 +27,7 @@ import { listViews } from './people/views.ts'
 import type { QueryProgram } from './query.ts'
 import { listPurges } from './answer-purges.ts'
 import { endedSessions, listLiveSessions } from './live-sessions.ts'
-import { findObjects, listObjects, pageObjects, sizeOfObjects } from './stored-objects.ts'
+import { findObjects, pageObjects, sizeOfObjects } from './stored-objects.ts'
 import type { Reading, Readings } from './readings.ts'
 import { type CommitWatch, watchCommits } from './watch-commits.ts'
 import { listVendorKeys, readKeySpending } from './vendor-keys.ts'
@@ -39,6 +39,8 @@ const sweepMs = 60_000
 const sumMs = 60_000
 /** Pages of the log that are summed in one step, each in some hundredths of a second, between other reads. */
 const pagesEach = 32
+/** The most by which the clocks of two gateways on one database differ. */
+const clocksDifferMs = 60_000
 /** The actor of a change without a person's name. */
 const nobody = 'gateway'
 const byPassword = { passwords: true, issuers: [] } as const
@@ -408,7 +410,7 @@ function createWatch({ clock, owner, reader, writer }: StorageParts): Storage['w
   }
 }
 
-function createObjects({ clock, reads, writer }: StorageParts): Storage['objects'] {
+function createObjects({ clock, reads, reader, writer }: StorageParts): Storage['objects'] {
   return {
     async put(objects) {
       await writer.submit('putObjects', objects)
@@ -417,7 +419,7 @@ function createObjects({ clock, reads, writer }: StorageParts): Storage['objects
     end: (keyId, kind, id) => writer.submit('endObject', { keyId, kind, id, at: clock.now() }),
     page: page => reads.run(pageObjects(page, clock.now())),
     sizeOf: keyId => reads.run(sizeOfObjects(keyId, clock.now())),
-    list: filter => reads.run(listObjects(filter)),
+    list: filter => reader.ask('objects', filter),
   }
 }
 
@@ -492,7 +494,7 @@ function createSessions({ clock, reads, writer }: StorageParts): Storage['sessio
   }
 }
 
-function createSignIn({ clock, reads, writer }: StorageParts): Storage['signIn'] {
+function createSignIn({ clock, reads, reader, writer }: StorageParts): Storage['signIn'] {
   return {
     async saveLogin(login) {
       await writer.submit('saveLogin', { login, at: clock.now() })
@@ -504,7 +506,11 @@ function createSignIn({ clock, reads, writer }: StorageParts): Storage['signIn']
     links: user => reads.run(listLinks(user)),
     unlink: (user, which, by, { keepWayIn = false, ways = null } = {}) =>
       writer.submit('unlinkIdentity', { user, which: which ?? null, keepWayIn, ways, by, at: clock.now() }),
-    admit: (newcomer, by) => writer.submit('admitUser', { newcomer, by, at: clock.now() }),
+    async admit(newcomer, by) {
+      const since = clock.now() - clocksDifferMs
+      const alike = { other: await reader.ask('alike', { name: newcomer.user.name }), since }
+      return writer.submit('admitUser', { newcomer, alike, by, at: clock.now() })
+    },
     async endSessions(user) {
       await writer.submit('endUserSessions', { user })
     },

@@ -1,4 +1,5 @@
 import type { ObjectFilter, ObjectKind, ObjectPage, ObjectReference, StoredObject } from '../domain/index.ts'
+import { storedKinds } from '../domain/stored-kinds.ts'
 import { ask, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole, wholeOrNull } from './rows.ts'
 
@@ -11,8 +12,17 @@ const isThere = 'deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?)'
 /** All columns except those that may be long. */
 const listed = `key_id, kind, id, upstream, vendor_key, model, parent, request_id, bytes, NULL AS shown, created_at, expires_at,
   deleted_at`
-/** Objects that count toward a key's limits. */
-const isCounted = `kind NOT IN ('response', 'item', 'upload', 'session handle')`
+/** Kinds of objects that do not count toward a key's limits. */
+const uncounted: ReadonlySet<string> = new Set(['response', 'upload', 'session handle'])
+/** Names the counted kinds: an index finds them, and skips the responses, of which a key may have a million. */
+const isCounted = `kind IN (${storedKinds
+  .filter(kind => !uncounted.has(kind))
+  .map(kind => `'${kind}'`)
+  .join(', ')})`
+/** The name in `meta` of the time until which the content of expired objects is deleted. */
+const emptiedUntil = 'emptied_until'
+/** How far back a sweep looks again: an object may be written a while after its expiry, by a slow process or clock. */
+const againMs = 3_600_000
 
 export type ObjectEnd = {
   readonly keyId: string
@@ -165,13 +175,7 @@ export function* listObjects({ id, keyId, kind, before, limit }: ObjectFilter): 
 
 /** Deletes some content of expired objects, and some old rows of expired and deleted ones. @returns whether more may be left */
 export function* sweepObjects(at: number): QueryProgram<boolean> {
-  const emptied = yield ask(
-    `UPDATE stored_object SET shown = NULL WHERE (key_id, kind, id) IN
-       (SELECT key_id, kind, id FROM stored_object WHERE expires_at IS NOT NULL AND expires_at <= ? AND shown IS NOT NULL
-        LIMIT ${together}) RETURNING id`,
-    at,
-  )
-  let most = emptied.length
+  let most = yield* emptyExpired(at)
   for (const column of ['expires_at', 'deleted_at']) {
     const swept = yield ask(
       `DELETE FROM stored_object WHERE (key_id, kind, id) IN
@@ -182,6 +186,30 @@ export function* sweepObjects(at: number): QueryProgram<boolean> {
     most = Math.max(most, swept.length)
   }
   return most === together
+}
+
+/**
+ * Looks only at objects that have expired since the last sweep: rows of earlier ones stay for 30 days, a million of
+ * them. @returns the number of objects
+ */
+function* emptyExpired(at: number): QueryProgram<number> {
+  const [mark] = yield ask('SELECT value FROM meta WHERE name = ?', emptiedUntil)
+  const known = mark ? whole(mark, 'value') : 0
+  const emptied = yield ask(
+    `UPDATE stored_object SET shown = NULL WHERE (key_id, kind, id) IN
+       (SELECT key_id, kind, id FROM stored_object WHERE expires_at IS NOT NULL AND expires_at > ? AND expires_at <= ?
+          AND shown IS NOT NULL LIMIT ${together}) RETURNING id`,
+    Math.min(known, at) - againMs,
+    at,
+  )
+  // The mark moves once an hour, so that an idle process writes nothing; it follows a clock that is set back.
+  if (emptied.length < together && Math.abs(at - known) >= againMs)
+    yield ask(
+      'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+      emptiedUntil,
+      at,
+    )
+  return emptied.length
 }
 
 function toObject(row: Row): StoredObject {

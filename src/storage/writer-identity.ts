@@ -1,4 +1,5 @@
 import type { Ids } from '../util/ids.ts'
+import type { LabelPlaces } from './label-places.ts'
 import type { UncompactedBatches } from './log-batches/uncompacted.ts'
 
 /** The writer: charges belong to an owner and an epoch, entries to a chain. */
@@ -22,5 +23,12 @@ export type WriterIdentity = {
   readonly thresholds: readonly number[]
 }
 
-/** The writer, with the source of the ids that it assigns, and its count of the log's uncompacted pages. */
-export type Scribe = WriterIdentity & { readonly ids: Ids; readonly uncompacted: UncompactedBatches }
+/**
+ * The writer, with the source of the ids that it assigns, and its counts of the log's uncompacted pages and of the free
+ * names of labels.
+ */
+export type Scribe = WriterIdentity & {
+  readonly ids: Ids
+  readonly uncompacted: UncompactedBatches
+  readonly labelPlaces: LabelPlaces
+}

@@ -277,6 +277,11 @@ export async function attributionContract(t: Test, make: Harness): Promise<void>
       `SELECT count(*) AS count FROM label WHERE kind = 'end_user' AND name IS NOT NULL`,
     )
     t.ok(Number(kept?.['count']) <= 8, caseName({ kept: kept?.['count'] }))
+    const more = { kind: 'end_user', most: 60, mostPerKey: 50 } as const
+    const ids = await Promise.all(
+      Array.from({ length: 90 }, async (_, i) => storage.labels.idOf({ ...more, name: `more ${i}`, keyId: 'third' })),
+    )
+    t.equal(new Set(ids).size, 51, 'exactly as many as one key may add, and (other)')
     const id = firstIdAt('req_', clock.now()) + 'other'.padStart(10, '0')
     storage.ledger.post(
       facts(one, { id, attribution: otherLabels.end_user }),

@@ -342,6 +342,9 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
       after: null,
       reason: null,
     })
+    await events.add({ kind: 'budget.exhausted', data: { level: 'user', name: rare.name, user: rare.name } })
+    await users.change('boss', { keyBounds: { models: { to: ['m'], by: rare.name } } }, rare.name)
+    await keys.change((await keys.create(newKey({ user: 'boss' }), rare.name)).id, { expiresAt: at + day }, rare.name)
     await sweep()
     await sweep()
     t.same(await findLeft(harness), {})

@@ -506,6 +506,8 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
         await t.rejects(admit(name, invitation), { code: 'name_alike' }, `${name} by ${invitation}`)
     await t.rejects(admit('Scope', 'open'), { code: 'user_exists' })
     t.equal(await admit('scope2', 'open'), 'admitted', 'the invitation was not used up')
+    const both = await Promise.allSettled([admit('twin', null), admit('Twin', null)])
+    t.same(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'], 'of two at once one gets the name')
     t.equal(await admit('SCOPE@example.com', null), 'admitted', 'an issuer has verified an address')
     await signIn.invite({ ...made, name: 'SCOPE', hash: 'given' }, 'command line')
     t.equal(await admit('SCOPE', 'given'), 'admitted', 'an administrator may give any name')

@@ -1,3 +1,4 @@
+import { chmodSync, chownSync, rmSync, statSync } from 'node:fs'
 import { copyFile, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
@@ -99,4 +100,32 @@ t.test('a database without a file is refused, with how to copy it', async t => {
     code: 'storage_not_a_file',
     message: /pg_dump/,
   })
+})
+
+t.test('a copy into a folder that does not exist is refused, with the folder', async t => {
+  const folder = t.testdir()
+  const url = `sqlite:${join(folder, 'books.db')}`
+  await (await openDatabase({ url, role: 'tool' })).close()
+  await t.rejects(backupStorage({ url, to: join(folder, 'none', 'copy.db') }), {
+    code: 'storage_unavailable',
+    message: /the copy needs the folder .*none/,
+  })
+})
+
+t.test('a restored database has the owner and the mode of the replaced one', async t => {
+  const folder = t.testdir()
+  const [path, copy] = [join(folder, 'books.db'), join(folder, 'copy.db')]
+  const url = `sqlite:${path}`
+  await (await openDatabase({ url, role: 'tool' })).close()
+  await backupStorage({ url, to: copy })
+  chmodSync(path, 0o660)
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) chownSync(path, 4_321, 4_322)
+  const before = statSync(path)
+  await restoreStorage({ url, from: copy })
+  const { mode, uid, gid } = statSync(path)
+  t.same([mode, uid, gid], [before.mode, before.uid, before.gid])
+  rmSync(path)
+  await restoreStorage({ url, from: copy })
+  t.equal(statSync(path).mode & 0o777, 0o640, 'as a new database')
 })

@@ -321,3 +321,21 @@ t.test('ten of 200 concurrent requests on a budget for ten images are admitted, 
   t.teardown(() => postgres.close())
   await onStorage(t, postgresHarness(postgres), { gateways: [1, 3] })
 })
+
+t.test('the list of budgets looks up no key by itself, however many have a budget', async t => {
+  const started = await open(t)
+  const admin = await enterAsAdmin(started)
+  const { storage } = started.gateway
+  for (const name of ['one', 'two', 'three']) await createKey(storage, { name, user: 'local', budget: price })
+  let lookups = 0
+  const { find } = storage.keys
+  Object.assign(storage.keys, {
+    find(id: string) {
+      lookups++
+      return find(id)
+    },
+  })
+  const { budgets } = (await admin.get('/api/budgets')).body as { budgets: readonly { readonly called: string }[] }
+  t.same(budgets.map(({ called }) => called).toSorted(), ['one', 'three', 'two'])
+  t.equal(lookups, 0)
+})

@@ -9,6 +9,8 @@ import { addChargeItem } from '../../src/storage/ledger/charge-item.ts'
 import { resolve } from '../../src/storage/ledger/resolve.ts'
 import { settle } from '../../src/storage/ledger/settle.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
+import { foldCopied } from '../../src/storage/accounts/fold.ts'
+import { LabelPlaces } from '../../src/storage/label-places.ts'
 import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
 import type { Query, QueryProgram, Row } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
@@ -30,6 +32,7 @@ const self = {
   thresholds: [80, 100],
   ids: new Ids(),
   uncompacted: new UncompactedBatches(),
+  labelPlaces: new LabelPlaces(),
 }
 
 const connection = new Connection(join(t.testdir(), 'books.db'))
@@ -267,4 +270,12 @@ t.test('an idempotency key', async t => {
     t.equal(until(id), now + day)
     t.match(again(now + day), { kind: 'held' })
   })
+})
+
+t.test('[3.4] all account rows of a copied shared database are added to the main rows at the start', async t => {
+  connection.db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+    INSERT INTO account (kind, name, part, spent) SELECT 'user', 'copied' || (i % 600), 'gateway_' || i || '.', 5 FROM n`)
+  connection.run(foldCopied(self, now))
+  const sums = `SELECT count(*) AS rows, sum(spent) AS spent, max(part) AS part FROM account WHERE name LIKE 'copied%'`
+  t.same({ ...read(sums) }, { rows: 600, spent: 6_000, part: '' })
 })

@@ -9,6 +9,7 @@ import type { Key, Storage } from '../../src/domain/index.ts'
 import { firstIdAt, Ids, systemClock } from '../../src/util/index.ts'
 import { ChargeQueue, type Posted } from '../../src/storage/ledger/charge-queue.ts'
 import { postCharges } from '../../src/storage/ledger/post-charges.ts'
+import { LabelPlaces } from '../../src/storage/label-places.ts'
 import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { commitGroup } from '../../src/storage/postgres/commit.ts'
@@ -53,6 +54,7 @@ const scribe = (chain: string) => ({
   chain,
   ids: new Ids(),
   uncompacted: new UncompactedBatches(),
+  labelPlaces: new LabelPlaces(),
 })
 
 t.test('[9.4] a group whose commit is in doubt is sent again unchanged, and written once', async t => {

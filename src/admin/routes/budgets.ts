@@ -23,6 +23,8 @@ type Found = {
   readonly budgets: readonly BudgetStatus[]
   /** The number of all end users; `budgets` contains only as many as a list shows. */
   readonly endUsers: number
+  /** The names of keys by their ids. */
+  readonly names: ReadonlyMap<string, string>
 }
 
 /**
@@ -43,13 +45,14 @@ async function readBudgets(
   ])
   const list = await listBudgetStatuses(storage.books, { plan, users, keys, now: clock.now(), owner, called })
   const { above, shown, endUsers } = list
-  if (owner === undefined) return { endUsers, budgets: [...above, ...shown] }
+  const names = new Map(keys.map(({ id, name }) => [id, name]))
+  if (owner === undefined) return { endUsers, names, budgets: [...above, ...shown] }
   const groups = new Set([
     ...users.flatMap(({ name, group }) => (name === owner ? [group] : [])),
     ...keys.flatMap(({ status, group, userGroup }) => (status === 'revoked' ? [] : [group ?? userGroup])),
   ])
   const theirs = above.filter(({ level, name, user }) => (level === 'group' ? groups.has(name) : user === owner))
-  return { endUsers, budgets: [...theirs, ...shown] }
+  return { endUsers, names, budgets: [...theirs, ...shown] }
 }
 
 async function findUser({ users }: AdminRequest['parts']['storage'], name: string): Promise<readonly User[]> {
@@ -78,12 +81,11 @@ export const budgetRoutes = [
       const { user, end_user: endUser } = request.query
       if (own !== undefined && user !== undefined && user !== own) throw fail('forbidden', {}, { param: 'user' })
       const owner = own ?? user
-      const { budgets: seen, endUsers } = await readBudgets(request.parts, owner, endUser)
+      const { budgets: seen, endUsers, names } = await readBudgets(request.parts, owner, endUser)
       const { timeZone, currency } = request.parts.plan()
       const now = request.parts.clock.now()
-      const [month, names, { events }] = await Promise.all([
+      const [month, { events }] = await Promise.all([
         sumMonth(request, owner, timeZone, now),
-        keyNames(request, seen),
         request.parts.storage.watch.alerts(),
       ])
       const refusals = refusalsOf(events, seen, now)
@@ -175,12 +177,6 @@ async function sumMonth({ parts }: AdminRequest, owner: string | undefined, zone
       return { currency, amount: formatMoney(net), forecast: forecast === null ? null : formatMoney(forecast) }
     }),
   }
-}
-
-async function keyNames({ parts }: AdminRequest, seen: readonly BudgetStatus[]): Promise<ReadonlyMap<string, string>> {
-  const ids = seen.flatMap(({ level, name }) => (level === 'key' ? [name] : []))
-  const keys = await Promise.all(ids.map(async id => parts.storage.keys.find(id)))
-  return new Map(keys.flatMap(key => (key ? [[key.id, key.name]] : [])))
 }
 
 function showTopUp({

@@ -15,9 +15,9 @@ const together = 500
 
 /**
  * Adds rows that ended processes have booked to the main rows. A row that is on a later day waits for that day: if it
- * were added to a row of today, its amount would be missing tomorrow.
+ * were added to a row of today, its amount would be missing tomorrow. @returns the number of rows
  */
-export function* foldParts(identity: Pick<WriterIdentity, 'zone'>, at: number): QueryProgram<void> {
+export function* foldParts(identity: Pick<WriterIdentity, 'zone'>, at: number): QueryProgram<number> {
   const [day, , month] = bounds(identity, at)
   const rows = yield ask(
     `SELECT * FROM account WHERE part <> '' AND day_start <= ?
@@ -25,7 +25,7 @@ export function* foldParts(identity: Pick<WriterIdentity, 'zone'>, at: number): 
      LIMIT ${together} ${skipLocked}`,
     day,
   )
-  if (rows.length === 0) return
+  if (rows.length === 0) return 0
   const moves: Move[] = []
   const past: (readonly [account: { kind: LevelKind; name: string; part: string }, day: number, spent: number])[] = []
   for (const row of rows) {
@@ -50,4 +50,14 @@ export function* foldParts(identity: Pick<WriterIdentity, 'zone'>, at: number): 
   // This moves the main rows to the current day: their earlier days are stored with the past days.
   yield* moveAccounts(identity, moves, at)
   for (const [account, start, spent] of past) yield* addToDay(account, start, spent)
+  return rows.length
+}
+
+/**
+ * The same for all rows, at the start of a process that books on the main rows: a copy of a shared database has such
+ * rows, and later sweeps do not search for them.
+ */
+export function* foldCopied(identity: Pick<WriterIdentity, 'part' | 'zone'>, at: number): QueryProgram<void> {
+  if (identity.part !== mainPart) return
+  while ((yield* foldParts(identity, at)) === together);
 }

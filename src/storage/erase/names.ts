@@ -1,5 +1,6 @@
+import { aheadMs } from '../../domain/budget.ts'
 import { firstIdAt } from '../../util/ids.ts'
-import { ask, type QueryProgram, type Row } from '../query.ts'
+import { ask, type Query, type QueryProgram, type Row } from '../query.ts'
 import { text, textOrNull } from '../rows.ts'
 import type { Person } from './person.ts'
 import { blank, inBounds, inChanges, inEvents, inInvitations, mentions, renameIn, type SaysWho } from './scrub.ts'
@@ -88,23 +89,47 @@ type InJson = {
   readonly id: string
   readonly column: string
   readonly saysWho: SaysWho
-  readonly where?: string
+  /** The condition for rows written since a time: a search for late rows must not read all of them each minute. */
+  readonly late: (person: Person, since: number) => Query
 }
 
+/** Events are almost in the order of their times: clocks of gateways differ a little. */
+const lateEvents: InJson['late'] = (_person, since) =>
+  ask('id > coalesce((SELECT id FROM event WHERE at < ? ORDER BY id DESC LIMIT 1), 0)', since - aheadMs)
+/** The trail has each change of bounds, by its author. */
+const changedBy =
+  (id: string): InJson['late'] =>
+  ({ name }, since) =>
+    ask(`${id} IN (SELECT subject FROM trail WHERE actor = ? AND id >= ?)`, name, firstIdAt('trail_', since))
+
 /** JSON that may name the person: events, and the author of the bounds of others. */
-export const eventData = { table: 'event', id: 'id', column: 'data', saysWho: inEvents, where: 'at >= ?' } as const
-export const keyBounds = { table: 'key', id: 'id', column: 'bounds', saysWho: inBounds } as const
-export const userBounds = { table: '"user"', id: 'name', column: 'key_bounds', saysWho: inBounds } as const
+export const eventData = { table: 'event', id: 'id', column: 'data', saysWho: inEvents, late: lateEvents } as const
+export const keyBounds = {
+  table: 'key',
+  id: 'id',
+  column: 'bounds',
+  saysWho: inBounds,
+  late: changedBy('id'),
+} as const
+export const userBounds = {
+  table: '"user"',
+  id: 'name',
+  column: 'key_bounds',
+  saysWho: inBounds,
+  late: changedBy('name'),
+} as const
 
 export function* renameInJson(
-  { table, id, column, saysWho, where }: InJson,
+  { table, id, column, saysWho, late }: InJson,
   person: Person,
   { writes, since }: NameSearch,
 ): QueryProgram<number> {
+  const only = since === 0 ? undefined : late(person, since)
   const rows = yield ask(
-    `SELECT ${id} AS id, ${column} AS written FROM ${table} WHERE instr(${column}, ?) > 0 ${where ? `AND ${where}` : ''}`,
+    `SELECT ${id} AS id, ${column} AS written FROM ${table}
+     WHERE instr(${column}, ?) > 0 ${only ? `AND ${only.sql}` : ''}`,
     JSON.stringify(person.name),
-    ...(where ? [since] : []),
+    ...(only?.params ?? []),
   )
   let count = 0
   for (const row of rows) {

@@ -1,5 +1,5 @@
-import type { EventKind, NewEvent, StoredEvent } from '../../domain/index.ts'
-import { ask, type QueryProgram } from '../query.ts'
+import { type EventKind, eventKinds, type NewEvent, type StoredEvent } from '../../domain/index.ts'
+import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
 /** Writes an event in the transaction of its change: both are stored, or neither. */
@@ -14,7 +14,12 @@ export function* writeEvent({ kind, data }: NewEvent, at: number): QueryProgram<
 export function* writeNewEvent(event: NewEvent, at: number, ends?: EventKind): QueryProgram<void> {
   const { kind, data } = event
   const sort = kind.slice(0, kind.indexOf('.') + 1)
-  const [last] = yield ask('SELECT kind, data FROM event WHERE kind LIKE ? ORDER BY id DESC LIMIT 1', `${sort}%`)
+  let last: Row | undefined
+  // One kind at a time, by the index of kinds: a search by the beginning of the kind may read all events.
+  for (const same of eventKinds.filter(one => one.startsWith(sort))) {
+    const [newest] = yield ask('SELECT id, kind, data FROM event WHERE kind = ? ORDER BY id DESC LIMIT 1', same)
+    if (newest && (!last || whole(newest, 'id') > whole(last, 'id'))) last = newest
+  }
   if (ends !== undefined && last?.['kind'] !== ends) return
   if (last?.['kind'] === kind && last['data'] === JSON.stringify(data)) return
   yield* writeEvent(event, at)

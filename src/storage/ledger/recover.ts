@@ -3,6 +3,7 @@ import { lostOfLogRow } from '../../domain/shapes/log-row.ts'
 import type { LogRow } from '../../domain/index.ts'
 import { prunedUntil } from '../journal/prune.ts'
 import { adoptJobs } from '../jobs.ts'
+import { foldCopied } from '../accounts/fold.ts'
 import { lockAccounts, payerColumns } from '../accounts/levels.ts'
 import { lockKeys } from '../keys/lock.ts'
 import { ask, type Row, skipLocked, type QueryProgram } from '../query.ts'
@@ -59,6 +60,7 @@ export function* begin(identity: Omit<WriterIdentity, 'epoch'>, at: number, isAl
   const epoch = yield* join(identity, at, isAlone)
   yield* noteZone(identity.zone, at)
   const recovery = yield* endLeft({ ...identity, epoch }, at)
+  yield* foldCopied(identity, at)
   yield* sweep(identity, at)
   return recovery
 }
@@ -71,6 +73,7 @@ export function* clear(
   yield* dropAll()
   yield* noteZone(self.zone, at)
   const recovery = yield* endLeft({ owner: '', host: '', epoch: 0, ...self }, at)
+  yield* foldCopied(self, at)
   yield* sweep(self, at)
   return recovery
 }

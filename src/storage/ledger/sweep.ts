@@ -1,4 +1,5 @@
 import { foldParts } from '../accounts/fold.ts'
+import { mainPart } from '../accounts/levels.ts'
 import { sweepSessions } from '../live-sessions.ts'
 import { sweepJobs } from '../jobs.ts'
 import { ask, type QueryProgram } from '../query.ts'
@@ -12,11 +13,12 @@ const answersTogether = 32
  * Deletes expired answers, jobs, objects, sessions and setup links, and merges the separate rows of ended processes.
  * @returns whether more may be left: one commit deletes few rows with content, because other writes wait for it
  */
-export function* sweep(identity: Pick<WriterIdentity, 'zone'>, at: number): QueryProgram<boolean> {
+export function* sweep(identity: Pick<WriterIdentity, 'part' | 'zone'>, at: number): QueryProgram<boolean> {
   yield ask('DELETE FROM session WHERE expires_at <= ?', at)
   yield ask('DELETE FROM setup WHERE expires_at <= ?', at)
   yield* sweepSessions()
-  yield* foldParts(identity, at)
+  // The search reads all accounts. If this process books on the main rows, no process adds other rows.
+  if (identity.part !== mainPart) yield* foldParts(identity, at)
   const isMore = [yield* sweepAnswers(at), yield* sweepJobs(at), yield* sweepObjects(at)]
   return isMore.includes(true)
 }

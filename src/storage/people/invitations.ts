@@ -2,6 +2,7 @@ import type { Invitation, Newcomer, NewInvitation, Role } from '../../domain/ind
 import { actorOfToken } from '../../domain/admin-tokens.ts'
 import { aheadMs } from '../../domain/budget.ts'
 import { nameAlike } from '../../domain/user-name.ts'
+import { firstIdAt } from '../../util/ids.ts'
 import { StorageError } from '../errors.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
@@ -93,7 +94,7 @@ export function* revokeInvitation(
  */
 export function* admitUser(
   identity: Scribe,
-  { newcomer, by, at }: Signed & { readonly newcomer: Newcomer },
+  { newcomer, alike, by, at }: Signed & { readonly newcomer: Newcomer; readonly alike: Alike },
 ): QueryProgram<'admitted' | 'uninvited' | 'taken'> {
   const { user, identity: who, invitation } = newcomer
   // A person who already has an account does not use up the invitation.
@@ -110,22 +111,50 @@ export function* admitUser(
     isChosen = used['name'] === null
     yield* leave(identity, { by, at }, 'invitation.use', text(used, 'id'), null, { name: user.name })
   }
-  if (isChosen) yield* refuseAlike(user.name)
+  if (isChosen) yield* refuseAlike(user.name, alike)
   yield* createUser(identity, { user, by, at })
   if (who && !(yield* insertLink(who, user.name, at))) throw new StorageError('user_exists', { name: user.name })
   if (who) yield* leave(identity, { by, at }, 'user.link', user.name, null, { issuer: who.issuer })
   return 'admitted'
 }
 
+/** Another user with such a name, found among all users; and the time of that search, less a difference of clocks. */
+export type Alike = { readonly other: string | null; readonly since: number }
+
+/** Users of one statement. */
+const together = 10_000
+
+/** A user whose name people could take for this one. Reads all names, so that no write waits for it. */
+export function* findAlike(name: string): QueryProgram<string | null> {
+  for (let after = ''; ; ) {
+    const users = yield ask('SELECT name FROM "user" WHERE name > ? ORDER BY name LIMIT ?', after, together)
+    const names = users.map(row => text(row, 'name'))
+    const other = nameAlike(
+      name,
+      names.filter(one => one !== name),
+    )
+    const last = names.at(-1)
+    if (other !== undefined || last === undefined) return other ?? null
+    after = last
+  }
+}
+
 /**
- * People could take a person who chose such a name for another user, in lists and logs.
+ * People could take a person who chose such a name for another user, in lists and logs. Checks the users that were
+ * created after `findAlike` began to read; the others were checked by it.
  * @throws StorageError `name_alike`
  */
-function* refuseAlike(name: string): QueryProgram<void> {
-  const users = yield ask('SELECT name FROM "user" WHERE name <> ?', name)
-  const other = nameAlike(
+function* refuseAlike(name: string, { other, since }: Alike): QueryProgram<void> {
+  const users = yield ask(
+    `SELECT subject FROM trail WHERE id >= ? AND action IN ('user.create', 'user.setup') AND subject <> ?`,
+    firstIdAt('trail_', since),
     name,
-    users.map(row => text(row, 'name')),
   )
-  if (other !== undefined) throw new StorageError('name_alike', { name: other })
+  const found =
+    other ??
+    nameAlike(
+      name,
+      users.map(row => text(row, 'subject')),
+    )
+  if (found !== undefined) throw new StorageError('name_alike', { name: found })
 }

@@ -7,6 +7,7 @@ import type { Recovery } from '../ledger/recovery.ts'
 import { forget } from '../ledger/replicas.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Scribe } from '../writer-identity.ts'
+import { LabelPlaces } from '../label-places.ts'
 import { UncompactedBatches } from '../log-batches/uncompacted.ts'
 import { WriteQueue, type WriteQueueParts } from '../write-queue.ts'
 import { commitGroup, type GroupResult, transact, useClient } from './commit.ts'
@@ -63,7 +64,7 @@ export class Writer implements Writing {
       send: () => this.#writeLazy(),
     })
     const own = { owner, host, epoch: 0, chain: owner, part: owner, zone, thresholds }
-    this.#identity = { ...own, ids, uncompacted: new UncompactedBatches(logPageRows) }
+    this.#identity = { ...own, ids, uncompacted: new UncompactedBatches(logPageRows), labelPlaces: new LabelPlaces() }
     this.#lanes = new Lanes({
       runningMax: options.connectionsMax,
       groupMax: groupOpsMax,

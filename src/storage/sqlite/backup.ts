@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
-import { copyFile, open, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { chmod, chown, copyFile, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import type { Audit } from '../../domain/index.ts'
 import type { Clock } from '../../util/index.ts'
 import { StorageError } from '../errors.ts'
@@ -31,6 +31,11 @@ export async function backupSqlite(
 ): Promise<void> {
   if (existsSync(to)) throw new StorageError('file_exists', { path: to })
   if (!existsSync(path)) throw new StorageError('storage_unavailable', { reason: `${path} is not there` })
+  const folder = dirname(resolve(to))
+  if (!existsSync(folder))
+    throw new StorageError('storage_unavailable', {
+      reason: `the copy needs the folder ${folder}, which does not exist`,
+    })
   const part = `${to}.part`
   await rm(part, { force: true })
   // SQLite fills an empty file; it is created here, so that no one else can read it from its first byte on.
@@ -77,6 +82,7 @@ export async function restoreSqlite(
     onProgress(`verifying the books of ${from}`)
     const found = await prove(part, from, clock.now())
     onProgress('putting it in place')
+    await giveRights(part, place.path)
     await sync(part)
     const before = `${place.path}.before-${stamp(clock.now())}`
     const aside = existsSync(place.path) ? before : undefined
@@ -94,6 +100,14 @@ export async function restoreSqlite(
     for (const suffix of sideFiles) await rm(part + suffix, { force: true })
     place.release()
   }
+}
+
+/** The owner and the mode of the replaced database: a gateway of another user must be able to open the new one. */
+async function giveRights(part: string, replaced: string): Promise<void> {
+  const before = statSync(replaced, { throwIfNoEntry: false })
+  await chmod(part, before ? before.mode & 0o777 : 0o640)
+  // Only root may give a file to another user.
+  if (before && process.getuid?.() === 0) await chown(part, before.uid, before.gid)
 }
 
 /** @throws StorageError `backup_unsound` if it is not a database of this gateway with valid books */

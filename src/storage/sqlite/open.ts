@@ -24,11 +24,13 @@ const pauseMs = 120
 
 /** Readings of many rows: they run on their own thread, so that no list waits for them. */
 const takesLong = new Set<Reading>([
+  'alike',
   'audit',
   'corrections',
   'keyTotals',
   'keyUses',
   'members',
+  'objects',
   'pageCharges',
   'statement',
   'totals',

@@ -8,6 +8,7 @@ import { begin } from '../ledger/recover.ts'
 import type { Recovery } from '../ledger/recovery.ts'
 import { forget } from '../ledger/replicas.ts'
 import { type Op, stepsOf } from '../ops.ts'
+import { LabelPlaces } from '../label-places.ts'
 import { UncompactedBatches } from '../log-batches/uncompacted.ts'
 import { ask } from '../query.ts'
 import { whole } from '../rows.ts'
@@ -54,7 +55,8 @@ class WriterCore {
       const connection = openCurrent(path, { ...connect, isOwn: isAlone })
       const recovery = this.#beginOn(connection)
       const self = { owner, host, chain, part, zone, thresholds, epoch: recovery.epoch }
-      this.#identity = { ...self, ids: this.#ids, uncompacted: new UncompactedBatches(logPageRows) }
+      const counts = { uncompacted: new UncompactedBatches(logPageRows), labelPlaces: new LabelPlaces() }
+      this.#identity = { ...self, ids: this.#ids, ...counts }
       this.#port.on('message', message => {
         if ('close' in message) return this.#close(connection)
         this.#port.postMessage(this.#commitGroup(connection, message.ops), [])
