@@ -328,7 +328,7 @@ t.test('the list of budgets looks up no key by itself, however many have a budge
   const { storage } = started.gateway
   for (const name of ['one', 'two', 'three']) await createKey(storage, { name, user: 'local', budget: price })
   let lookups = 0
-  const { find } = storage.keys
+  const find = storage.keys.find.bind(storage.keys)
   Object.assign(storage.keys, {
     find(id: string) {
       lookups++

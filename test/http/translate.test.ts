@@ -638,22 +638,20 @@ described(
 
 described(
   'a value in capitals is sent as the value that it is charged as',
-  [
-    ...vendor(`
+  vendor(`
       request: { prompt: "{prompt}", n: "{n}", speed: "{quality}" }
       values: { quality: { low: TURBO, otherwise: QUALITY } }`).map(
-      ([find, put]): TextEdit => [
-        find,
-        typeof put === 'string'
-          ? put
-              .replace('prices: { 1K: "0.01", 2K: "0.03" }', 'prices: { low: "0.01", high: "0.20" }')
-              .replace(/tiers: .*\n/, 'price_by: [quality]\n')
-              .replace(/ *tier_from: .*\n/, '')
-              .replace(/otherwise: 2K\n$/m, 'otherwise: high\n')
-          : put,
-      ],
-    ),
-  ],
+    ([find, put]): TextEdit => [
+      find,
+      typeof put === 'string'
+        ? put
+            .replace('prices: { 1K: "0.01", 2K: "0.03" }', 'prices: { low: "0.01", high: "0.20" }')
+            .replace(/tiers: .*\n/, 'price_by: [quality]\n')
+            .replace(/ *tier_from: .*\n/, '')
+            .replace(/otherwise: 2K\n$/m, 'otherwise: high\n')
+        : put,
+    ],
+  ),
   async (t, { post, upstreams, charges }) => {
     upstreams['maker']?.answer({ data: [{ b64_json: small }] })
     t.equal((await post('/v1/images/generations', ask({ quality: 'LOW' }))).status, 200)
