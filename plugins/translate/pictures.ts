@@ -40,7 +40,7 @@ export function picturesOf(body: Body, name: string): readonly Picture[] {
     const values: readonly Json[] = value === undefined || isEmptyField(value) ? [] : [value].flat()
     return values.map(one => ({ one, field }))
   })
-  return atMost(written, name).map(({ one, field }) => parsePicture(one, field))
+  return atMost(written, written[picturesMax]?.field ?? name).map(({ one, field }) => parsePicture(one, field))
 }
 
 function atMost<T>(pictures: readonly T[], name: string): readonly T[] {
