@@ -596,20 +596,20 @@ described(
   },
 )
 
+/** The same edit with prices by quality instead of tiers. */
+function byQuality([find, put]: TextEdit): TextEdit {
+  if (typeof put !== 'string') return [find, put]
+  const priced = put
+    .replace('prices: { 1K: "0.01", 2K: "0.03" }', 'prices: { low: "0.01", high: "0.20" }')
+    .replace(/tiers: .*\n/, 'price_by: [quality]\n')
+    .replace(/ *tier_from: .*\n/, '')
+    .replace(/otherwise: 2K\n$/m, 'otherwise: high\n')
+  return [find, priced]
+}
+
 described(
   'pictures of several answers go by what their own answer says',
-  vendor(`${sent}      fan_out: 2\n      facts: { quality: quality }`).map(
-    ([find, put]): TextEdit => [
-      find,
-      typeof put === 'string'
-        ? put
-            .replace('prices: { 1K: "0.01", 2K: "0.03" }', 'prices: { low: "0.01", high: "0.20" }')
-            .replace(/tiers: .*\n/, 'price_by: [quality]\n')
-            .replace(/ *tier_from: .*\n/, '')
-            .replace(/otherwise: 2K\n$/m, 'otherwise: high\n')
-        : put,
-    ],
-  ),
+  vendor(`${sent}      fan_out: 2\n      facts: { quality: quality }`).map(byQuality),
   async (t, { post, upstreams, charges }) => {
     const says = ['high', 'low', undefined]
     upstreams['maker']?.answer((res: ServerResponse) => {
@@ -640,18 +640,7 @@ described(
   'a value in capitals is sent as the value that it is charged as',
   vendor(`
       request: { prompt: "{prompt}", n: "{n}", speed: "{quality}" }
-      values: { quality: { low: TURBO, otherwise: QUALITY } }`).map(
-    ([find, put]): TextEdit => [
-      find,
-      typeof put === 'string'
-        ? put
-            .replace('prices: { 1K: "0.01", 2K: "0.03" }', 'prices: { low: "0.01", high: "0.20" }')
-            .replace(/tiers: .*\n/, 'price_by: [quality]\n')
-            .replace(/ *tier_from: .*\n/, '')
-            .replace(/otherwise: 2K\n$/m, 'otherwise: high\n')
-        : put,
-    ],
-  ),
+      values: { quality: { low: TURBO, otherwise: QUALITY } }`).map(byQuality),
   async (t, { post, upstreams, charges }) => {
     upstreams['maker']?.answer({ data: [{ b64_json: small }] })
     t.equal((await post('/v1/images/generations', ask({ quality: 'LOW' }))).status, 200)
