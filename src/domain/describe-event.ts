@@ -10,11 +10,11 @@ export function describeEvent({ kind, data }: Pick<FeedEvent, 'kind' | 'data'>):
     case 'key.created':
     case 'key.changed':
     case 'key.revoked':
-      return `key ${word(data, 'key_id')} of ${word(data, 'user')}: ${word(data, 'action')} by ${word(data, 'by')}${fields(data)}`
+      return `key ${word(data, 'key_id')} of ${word(data, 'user')}: ${actionOf(kind, data)}`
     case 'user.created':
     case 'user.changed':
     case 'user.erased':
-      return `user ${word(data, 'user')}: ${word(data, 'action')} by ${word(data, 'by')}${fields(data)}`
+      return `user ${word(data, 'user')}: ${actionOf(kind, data)}`
     case 'budget.threshold':
       return `${whose(data)}: ${Number(data['percent'])} % is spent, ${word(data, 'spent')} of ${money(data)}${renewal(data)}`
     case 'budget.exhausted':
@@ -61,6 +61,10 @@ function renewal({ renews }: EventData): string {
   return typeof renews === 'string' ? `; it renews at ${renews}` : ''
 }
 
-function fields({ changed }: EventData): string {
-  return Array.isArray(changed) && changed.length > 0 ? ` (${changed.join(', ')})` : ''
+/** The action, by whom and, for a change, the changed fields. A new row sets every field. */
+function actionOf(kind: FeedEvent['kind'], data: EventData): string {
+  const { changed } = data
+  const fields =
+    kind.endsWith('.created') || !Array.isArray(changed) || changed.length === 0 ? '' : ` (${changed.join(', ')})`
+  return `${word(data, 'action')} by ${word(data, 'by')}${fields}`
 }

@@ -50,6 +50,7 @@ t.test('commands inspect a running gateway and its storage', async t => {
     const { stdout } = await tollgate('models', 'list')
     t.match(stdout, /^MODEL +FAMILY +OPERATIONS +UPSTREAMS +PRICE \(USD\)\n/)
     t.match(stdout, /^alpha-image-2 +alpha-image +image\.generate image\.edit +alpha +1K 0\.02, 2K 0\.04, 4K 0\.08$/m)
+    t.match(stdout, /^sim-chat +chat +chat responses \S+ \S+ and \d+ more +text/m, 'a line fits the screen')
     t.match(stdout, /^sim-moderation .* text \(simulated\) +free$/m)
     const records = (await tollgate('models', 'list', '--format', 'json')).stdout.trim().split('\n')
     t.match(JSON.parse(records[0] ?? ''), { name: 'alpha-image-2', free: false, upstreams: ['alpha'] })
