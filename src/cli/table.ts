@@ -14,3 +14,12 @@ export function formatRow(row: readonly string[], widths: readonly number[]): st
     .join('  ')
     .trimEnd()
 }
+
+/** A text model has some 25 operations: a cell names a few, and records (`--format json`) have all. */
+const namesMax = 4
+
+/** `chat responses files.create files.get and 21 more`. */
+export function nameSome(names: readonly string[]): string {
+  const shown = names.slice(0, namesMax).join(' ')
+  return names.length > namesMax ? `${shown} and ${names.length - namesMax} more` : shown
+}

@@ -182,6 +182,7 @@ billed(
     })
     t.match(await refund('--reason', 'wrong boat'), { code: 0, stderr: /0\.03 USD of charge/ })
     t.match(await runCli(shop, 'ledger', 'refund', charged.id), { code: 1, stderr: /nothing left to refund/ })
+    t.match((await runCli(shop, 'logs')).stdout, /0\.04 USD \(settled, 0\.04 refunded\)/, 'the log shows the refund')
     t.match(await runCli(shop, 'ledger', 'resolve', doubtful.id, '--as', 'void', '--reason', 'never came'), {
       code: 0,
       stderr: /is voided/,

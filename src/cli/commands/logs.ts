@@ -197,8 +197,18 @@ function rowOf(record: LogRecord, zone: string): readonly string[] {
   ]
 }
 
-function formatCost({ amount, currency, state }: BillingRecord): string {
-  return `${amount} ${currency}${state === 'settled' ? '' : ` (${state})`}`
+function formatCost(billing: BillingRecord): string {
+  const notes = notesOf(billing).filter(note => note !== 'settled')
+  return `${billing.amount} ${billing.currency}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`
+}
+
+/** The state of a charge, and what is held and refunded of it. */
+function notesOf({ state, reason, held, refunded }: BillingRecord): readonly string[] {
+  return [
+    reason ? `${state} (${reason})` : state,
+    ...(held === '0.00' ? [] : [`${held} held`]),
+    ...(refunded === '0.00' ? [] : [`${refunded} refunded`]),
+  ]
 }
 
 type Cell = string | number | null | undefined
@@ -248,7 +258,9 @@ export async function showLog(
 
 function formatLine(record: LogRecord): string {
   const bills = [record.billing, record.use_billing].flatMap(one => one ?? [])
-  const bill = bills.map(one => `  ${one.amount} ${one.currency} (${one.state})  ${describeUse(one)}`).join('')
+  const bill = bills
+    .map(one => `  ${one.amount} ${one.currency} (${notesOf(one).join(', ')})  ${describeUse(one)}`)
+    .join('')
   return writeOut(
     `${record.time}  ${record.id}  ${record.status ?? '-'} ${record.outcome}  ${record.model ?? record.operation}${record.alias === null ? '' : ` (as ${record.alias})`}  ${record.duration_ms} ms${bill}`,
   )
@@ -337,7 +349,7 @@ export function formatBill(billing: BillingRecord): readonly string[] {
         `  #${line.index}  ${line.why}  →  ${line.price} ${billing.currency}${line.at ? `  (${line.at})` : ''}${line.flags.length > 0 ? `  [${line.flags.join(', ')}]` : ''}`,
     ),
     ...(facts === '' ? [] : [`facts      ${facts}`]),
-    `charged    ${billing.amount} ${billing.currency}, ${billing.state}${billing.reason ? ` (${billing.reason})` : ''}${billing.held === '0.00' ? '' : `, ${billing.held} held`}${billing.refunded === '0.00' ? '' : `, ${billing.refunded} refunded`}${plain}`,
+    `charged    ${billing.amount} ${billing.currency}, ${notesOf(billing).join(', ')}${plain}`,
     ...billing.warnings.map(warning => `note       ${warning}`),
   ]
 }

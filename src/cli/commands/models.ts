@@ -18,7 +18,7 @@ import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { actor, readBooksPlan, withVendorKeys } from '../open-books.ts'
 import { smallestRequest } from '../smallest-request.ts'
-import { formatTable } from '../table.ts'
+import { formatTable, nameSome } from '../table.ts'
 import { writeOut } from '../write-out.ts'
 
 /** The lifetime of the test key, in case it is not revoked. */
@@ -56,22 +56,13 @@ export async function listModels(options: { readonly config: string; readonly fo
     const rows = offered.map(({ name, family, operations, upstreams, ...priced }) => [
       name,
       family,
-      shorten(operations),
+      nameSome(operations),
       upstreams.join(' '),
       sayPrice(priced),
     ])
     const heads = ['MODEL', 'FAMILY', 'OPERATIONS', 'UPSTREAMS', `PRICE (${plan.currency})`]
     print(formatTable(heads, rows).split('\n').map(writeOut).join('\n'))
   }
-}
-
-/** A text model has some 25 operations. With `--format json` all are listed. */
-const operationsShown = 4
-
-function shorten(operations: readonly string[]): string {
-  const shown = operations.slice(0, operationsShown).join(' ')
-  const more = operations.length - operationsShown
-  return more > 0 ? `${shown} and ${more} more` : shown
 }
 
 function upstreamsOf({ models }: CompiledConfig, name: string): readonly string[] {

@@ -1,6 +1,6 @@
 import { listRecipes, type Recipe, type RecipeVariable } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { formatTable } from '../table.ts'
+import { formatTable, nameSome } from '../table.ts'
 
 /** Lists the recipes for `init --vendor`, or prints the lines of one of them. */
 export async function recipes(name: string | undefined, { format }: { readonly format: string }): Promise<void> {
@@ -39,7 +39,7 @@ function rowOf({ name, models, variables }: Recipe): readonly string[] {
   return [
     name,
     more.length > 0 ? `${first} and ${more.length} more` : (first ?? ''),
-    operations.join(' '),
+    nameSome(operations),
     variables.map(variable => variable.name).join(' '),
   ]
 }
