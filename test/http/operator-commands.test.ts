@@ -60,6 +60,8 @@ t.test('commands inspect a running gateway and its storage', async t => {
     const { stdout } = await tollgate('usage', '--by', 'model', '--format', 'csv')
     t.match(stdout, /^model,currency,requests,images,input_tokens,output_tokens,amount,refunded\n/)
     t.match(stdout, /^alpha-image-2,USD,1,1,0,0,0\.02,0\.00$/m)
+    const byKey = (await tollgate('usage', '--by', 'key')).stdout
+    t.match(byKey, /^key .*refunded +name\nkey_\S+ .* \S+$/m, 'the name of a key is shown')
     t.match((await tollgate('usage')).stderr, /^from .* until now \(UTC\)$/m, 'the time span is always shown')
     const month = new Date().toISOString().slice(0, 7)
     t.match(await tollgate('statement', '--month', month, '--user', 'nobody'), {

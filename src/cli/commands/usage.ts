@@ -77,6 +77,8 @@ export async function usage(options: UsageOptions): Promise<void> {
     if (sums.length === 0) say('no charges in that period')
     // A token tier is shown by its name and quantity.
     const counts = by === 'tier' ? (['quantity'] as const) : (['input_tokens', 'output_tokens'] as const)
+    // The columns of CSV files stay as they are, for older scripts.
+    const names = by === 'key' && format !== 'csv' ? await namesOfKeys(storage, sums) : undefined
     const records = sums.map(sum => ({
       [by]: sum.of,
       currency: sum.currency,
@@ -85,11 +87,21 @@ export async function usage(options: UsageOptions): Promise<void> {
       ...Object.fromEntries(counts.map(name => [name, sum[name]])),
       amount: formatMoney(sum.micros),
       refunded: formatMoney(sum.refunded),
+      ...(names && { name: names.get(sum.of) ?? '' }),
     }))
-    const headings = [by, 'currency', 'requests', 'images', ...counts, 'amount', 'refunded']
+    const headings = [by, 'currency', 'requests', 'images', ...counts, 'amount', 'refunded', ...(names ? ['name'] : [])]
     if (format === 'json') for (const record of records) print(JSON.stringify(record))
     else printRows(format, headings, records)
   })
+}
+
+async function namesOfKeys(
+  { keys }: Pick<Storage, 'keys'>,
+  sums: readonly Sum[],
+): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>()
+  for (const { of } of sums) names.set(of, (await keys.find(of))?.name ?? '')
+  return names
 }
 
 /** Sums by end user or tag, in whole quarters of an hour. A charge with several tags counts for each. */
