@@ -11,12 +11,7 @@ import {
 } from '../domain/index.ts'
 import { fixedHeaders } from '../engine/headers.ts'
 import { fillPath } from '../engine/outbound.ts'
-import { Transport } from '../engine/transport.ts'
-import { pluginFinder } from './plugin-finder.ts'
-import { Signers } from './signers.ts'
-import { SimulatedUpstreams } from './simulated-upstreams.ts'
-import { createLog } from '../observe/index.ts'
-import { systemClock } from '../util/index.ts'
+import { type OpenTransport, openTransport } from './open-transport.ts'
 
 /** Statuses of a vendor that does not have the object any more. */
 const gone: ReadonlySet<number> = new Set([404, 410])
@@ -28,19 +23,10 @@ export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject)
   const upstream = upstreamOf(plan, object)
   const found = upstream && requestOf(plan, object, upstream)
   if (!found) return { kind: 'impossible' }
-  const clock = systemClock
-  const simulated = new SimulatedUpstreams()
-  const signers = new Signers({
-    finder: () => pluginFinder(plan.file),
-    clock,
-    log: createLog({ level: 'silent' }),
-    post: (...args) => transport.post(...args),
-  })
-  const transport: Transport = new Transport(url => simulated.resolve(url), clock, undefined, signers.of)
+  let open: OpenTransport | undefined
   try {
-    await simulated.start(plan)
-    await signers.build(plan)
-    const call = transport.send({ upstream, ...found, body: { kind: 'none' }, reuse: false })
+    open = await openTransport(plan)
+    const call = open.transport.send({ upstream, ...found, body: { kind: 'none' }, reuse: false })
     const { status } = await call.head
     call.abort(new Error('its head is enough'))
     if (status >= 200 && status < 300) return { kind: 'deleted' }
@@ -48,8 +34,7 @@ export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject)
   } catch (error) {
     return { kind: 'unreached', why: error instanceof Error ? error.message : String(error) }
   } finally {
-    await transport.close()
-    await simulated.close()
+    await open?.close()
   }
 }
 
