@@ -291,6 +291,7 @@ export const logDetailAnswer = object({
     ...listOf(refundAnswer),
     description: 'All refunds of the charge, oldest first. `by` is the user who made the refund.',
   },
+  use_refunds: { ...listOf(refundAnswer), description: 'The same for `use_billing`.' },
   timing: object({ began: moment, ended: moment, duration_ms: number }),
 })
 

@@ -13,7 +13,15 @@ export const imagesMadeSlot = defineSlot<() => number>('images-made')
 
 /** The id of the charge for usage other than images, if the charge for the images has the request's own id. */
 export function useChargeId(id: string): string {
-  return `${id}.u`
+  return `${id}${useSuffix}`
+}
+
+/** The suffix of such ids. */
+export const useSuffix = '.u'
+
+/** The id of the request of a charge. */
+export function requestOfCharge(chargeId: string): string {
+  return chargeId.endsWith(useSuffix) ? chargeId.slice(0, -useSuffix.length) : chargeId
 }
 
 /** A tool of the request that creates images, regardless of its declaration (`docs/price-rules.md#image-tools`). */

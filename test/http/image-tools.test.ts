@@ -6,6 +6,7 @@ import { allCharges, checkBooks } from '../harness/shop.ts'
 import { type Started, start } from '../harness/start.ts'
 import type { Reaction } from '../harness/upstream.ts'
 import { runCli } from '../harness/cli.ts'
+import { enterAsAdmin } from '../harness/visitor.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const yaml = `
@@ -131,6 +132,39 @@ t.test('exports have both charges of a request, so that their sum equals the led
   t.equal(sum(bills.map(({ amount }) => parseMoney(amount) ?? Number.NaN)), booked.charged)
   t.ok(records.some(({ use_billing: use }) => use === null) && records.some(({ use_billing: use }) => use !== null))
   t.match((await run('table')).join('\n'), `0.00 USD (voided) + ${usePrice} USD`)
+})
+
+t.test('an administrator refunds either charge of a request', async t => {
+  shared.upstream.answer(answer(call('a', 1254, 1254)))
+  const { id } = await ask(shared)
+  const admin = await enterAsAdmin(shared)
+  const refund = (of: string, more: object = {}) => admin.post(`/api/logs/${of}/refund`, { reason: 'blurred', ...more })
+  t.match(await refund(`${id}.u`, { amount: '0.005' }), {
+    status: 200,
+    body: {
+      billing: { refunded: '0.00' },
+      use_billing: { refunded: '0.005' },
+      refunds: [],
+      use_refunds: [{ amount: '0.005', reason: 'blurred' }],
+    },
+  })
+  t.match(await refund(`${id}.u`, { amount: '0.04', refunded: '0.005' }), {
+    status: 409,
+    body: { error: { reason: 'refund_left' } },
+  })
+  t.match(await refund(id), {
+    status: 200,
+    body: { refunds: [{ amount: '0.04' }], use_refunds: [{ amount: '0.005' }] },
+  })
+  t.match(await admin.get(`/api/logs/${id}.u`), { status: 200, body: { id } })
+
+  shared.upstream.answer(answer({ type: 'message', content: [] }))
+  const res = await shared.post('/v1/responses', { model: 'writes-one', input: 'a poem' })
+  await res.arrayBuffer()
+  await shared.settled()
+  const text = res.headers.get('x-request-id') ?? ''
+  t.match(await refund(`${text}.u`), { status: 404 }, 'a request with one charge has no second')
+  t.match(await refund(text), { status: 200 })
 })
 
 t.test('two images are two items, no image is none: the tokens are charged in either case [B20]', async t => {

@@ -6,6 +6,7 @@ import {
   logRecord,
   type PartialRefund,
 } from '../../domain/index.ts'
+import { requestOfCharge } from '../../plugin-api/index.ts'
 import { formatMoney, parseMoney } from '../../util/index.ts'
 import { histogramAnswer, logDetailAnswer, logsAnswer, logTotalsAnswer } from '../answers.ts'
 import { type AdminRequest, defineRoute, Reply } from '../api.ts'
@@ -34,20 +35,20 @@ const exportsAtOnce = { all: 8, each: 2 }
 const filterOnly = { type: 'object', additionalProperties: false, properties: logQuery } as const
 
 /** A row that the user may see; other users' rows count as missing. @throws Failure not_found */
-async function findRow(request: AdminRequest): Promise<LoggedRequest> {
+async function findRow(request: AdminRequest): Promise<LoggedRequest & { readonly chargeId: string }> {
   const user = ownerOf(request)
-  const id = request.params['id'] ?? ''
+  const chargeId = request.params['id'] ?? ''
+  const id = requestOfCharge(chargeId)
   const [found] = await request.parts.storage.journal.list({ id, limit: 1, ...(user !== undefined && { user }) })
-  if (!found) throw fail('not_found')
-  return found
+  if (!found || (chargeId !== id && !found.use)) throw fail('not_found')
+  return { ...found, chargeId }
 }
 
 /** A record with the explanation of its charge, which is the same for the client and the command line. */
 async function showDetail(request: AdminRequest, found: LoggedRequest) {
-  const { row, charge } = found
+  const { row, charge, use } = found
   const { parts } = request
-  const refunds = charge && charge.refunded > 0 ? await parts.storage.books.refundsOf(charge.id) : []
-  const shown = refunds.map(refund => ({ ...refund, amount: formatMoney(refund.amount), at: toMoment(refund.at) }))
+  const [refunds, useRefunds] = await Promise.all([showRefunds(request, charge), showRefunds(request, use)])
   const record = logRecord(found, parts.plan().plugins.known)
   const ended = toMoment(row.time + row.durationMs)
   return {
@@ -55,10 +56,16 @@ async function showDetail(request: AdminRequest, found: LoggedRequest) {
     key_name: row.keyId === null ? null : ((await namesOfKeys(request, [row.keyId])).key_names[row.keyId] ?? null),
     user_agent: null,
     explanation: record.billing,
-    refund: shown.at(-1) ?? null,
-    refunds: shown,
+    refund: refunds.at(-1) ?? null,
+    refunds,
+    use_refunds: useRefunds,
     timing: { began: record.time, ended, duration_ms: row.durationMs },
   }
+}
+
+async function showRefunds({ parts }: AdminRequest, charge: Charge | null | undefined) {
+  const refunds = charge && charge.refunded > 0 ? await parts.storage.books.refundsOf(charge.id) : []
+  return refunds.map(refund => ({ ...refund, amount: formatMoney(refund.amount), at: toMoment(refund.at) }))
 }
 
 /** Changes one charge, and returns its new record. */
@@ -67,13 +74,13 @@ async function decide(
   change: (id: string, by: string) => Promise<boolean>,
   whyNot: (id: string) => Promise<Failure>,
 ) {
-  const { row } = await findRow(request)
+  const { row, chargeId } = await findRow(request)
   const found = sessionUserOf(request)
   const { user } = found
   const person = 'token' in found ? found.token.by : user.name
   // Billing users may not refund their own charges, and neither may their tokens.
   if (!may(user, 'admin') && row.user === person) throw fail('own_charge')
-  if (!(await change(row.id, user.name))) throw await whyNot(row.id)
+  if (!(await change(chargeId, user.name))) throw await whyNot(chargeId)
   return showDetail(request, await findRow(request))
 }
 
@@ -209,7 +216,7 @@ const refund = defineRoute({
   method: 'POST',
   url: '/api/logs/:id/refund',
   access: 'money',
-  summary: 'Refund a settled charge.',
+  summary: 'Refund a settled charge. The ID is that of the request, or its ID with `.u` for `use_billing`.',
   body: {
     type: 'object',
     additionalProperties: false,
@@ -265,7 +272,7 @@ const resolve = defineRoute({
   method: 'POST',
   url: '/api/logs/:id/resolve',
   access: 'money',
-  summary: 'Resolve a charge that needs review.',
+  summary: 'Resolve a charge that needs review. The ID is as for a refund.',
   body: {
     type: 'object',
     additionalProperties: false,

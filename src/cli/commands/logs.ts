@@ -203,12 +203,8 @@ function formatCost(billing: BillingRecord): string {
 }
 
 /** The state of a charge, and what is held and refunded of it. */
-function notesOf({ state, reason, held, refunded }: BillingRecord): readonly string[] {
-  return [
-    reason ? `${state} (${reason})` : state,
-    ...(held === '0.00' ? [] : [`${held} held`]),
-    ...(refunded === '0.00' ? [] : [`${refunded} refunded`]),
-  ]
+function notesOf({ state, held, refunded }: BillingRecord): readonly string[] {
+  return [state, ...(held === '0.00' ? [] : [`${held} held`]), ...(refunded === '0.00' ? [] : [`${refunded} refunded`])]
 }
 
 type Cell = string | number | null | undefined
@@ -338,6 +334,8 @@ function describeUse({ text, rule, lines }: BillingRecord): string {
 
 /** Formats a charge for people: the line with six labels, then the reason. Token lines name their own factors. */
 export function formatBill(billing: BillingRecord): readonly string[] {
+  const [plainState, ...notes] = notesOf(billing)
+  const state = billing.reason ? `${plainState} (${billing.reason})` : plainState
   const plain = billing.lines.every(({ quantity }) => quantity === null) ? '; no group multiplier applies' : ''
   const facts = Object.entries(billing.facts)
     .map(entry => entry.join(' '))
@@ -349,7 +347,7 @@ export function formatBill(billing: BillingRecord): readonly string[] {
         `  #${line.index}  ${line.why}  →  ${line.price} ${billing.currency}${line.at ? `  (${line.at})` : ''}${line.flags.length > 0 ? `  [${line.flags.join(', ')}]` : ''}`,
     ),
     ...(facts === '' ? [] : [`facts      ${facts}`]),
-    `charged    ${billing.amount} ${billing.currency}, ${notesOf(billing).join(', ')}${plain}`,
+    `charged    ${billing.amount} ${billing.currency}, ${[state, ...notes].join(', ')}${plain}`,
     ...billing.warnings.map(warning => `note       ${warning}`),
   ]
 }

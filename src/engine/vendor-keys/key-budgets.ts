@@ -1,12 +1,9 @@
 import { type PlainPeriod, type KeySpending, spellsAt, type VendorKey } from '../../domain/index.ts'
-import { useChargeId } from '../../plugin-api/index.ts'
+import { requestOfCharge } from '../../plugin-api/index.ts'
 import type { Clock, Micros } from '../../util/index.ts'
 
 /** Requests whose charges may still arrive, and whose keys are remembered: the latest. */
 const openMax = 200_000
-/** The suffix of the id of a request's second charge. */
-const usePart = useChargeId('')
-
 /** Charges by the keys of lists: each may get a budget in the middle of a period. */
 export class KeyBudgets {
   readonly #clock: Pick<Clock, 'now'>
@@ -47,7 +44,7 @@ export class KeyBudgets {
   charged(charge: string, amount: Micros): VendorKey | undefined {
     if (this.#open.size === 0) return undefined
     // Use in addition to pictures is a charge of its own.
-    const key = this.#open.get(charge) ?? this.#open.get(charge.replace(usePart, ''))
+    const key = this.#open.get(charge) ?? this.#open.get(requestOfCharge(charge))
     if (!key || amount <= 0) return undefined
     const now = this.#clock.now()
     for (const per of ['total', 'day', 'month'] as const)

@@ -1,5 +1,5 @@
 import type { ChargeFacts, ChargeRule, ChargeItem } from '../../domain/charge.ts'
-import { useChargeId } from '../../plugin-api/image-tool.ts'
+import { useSuffix } from '../../plugin-api/image-tool.ts'
 import { cellsOf } from '../../domain/shapes/member.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { type Payer, termMembers } from './members.ts'
@@ -7,7 +7,6 @@ import { begunAt, reachMs } from './reach.ts'
 
 /** A quarter of an hour: in every time zone, days begin at one. */
 const quarterMs = 900_000
-const usePart = useChargeId('')
 const termNames = Object.keys(termMembers) as (keyof typeof termMembers)[]
 
 /** A segment for the writer: only text, because sending it to a thread costs one copy. */
@@ -92,7 +91,7 @@ export class ChargeBatchDraft {
   #alone(): Alone | null {
     const [[terms] = []] = this.#terms.values()
     const [[payer] = []] = this.#payers.values()
-    if (!terms || !payer || this.#firstId.endsWith(usePart)) return null
+    if (!terms || !payer || this.#firstId.endsWith(useSuffix)) return null
     const { keyId, user } = payer.facts
     const { model, currency } = terms.posting.facts
     return [payer.at, keyId, user, model, currency, payer.amount]

@@ -1,6 +1,6 @@
 import type { Charge, EventData, FeedEvent, ChargeItem } from '../../domain/index.ts'
 import { formatMoney } from '../../util/units.ts'
-import { useChargeId } from '../../plugin-api/image-tool.ts'
+import { requestOfCharge } from '../../plugin-api/image-tool.ts'
 import { findCharges } from '../ledger/find.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -16,7 +16,6 @@ const entriesTogether = 200
 const segmentsTogether = 32
 /** Tiers of a charge that an event lists. */
 const tiersMax = 20
-const usePart = useChargeId('')
 
 const entries = (table: 'entry' | 'reversal'): string =>
   `SELECT position, charge_id, kind, amount, created_at FROM ${table} WHERE chain = ? AND position > ? AND position <= ?
@@ -112,8 +111,7 @@ function notifyPlugins(charge: Charge): EventData {
 }
 
 function payerData({ id, keyId, user, group, model }: Charge): EventData {
-  const requestId = id.endsWith(usePart) ? id.slice(0, -usePart.length) : id
-  return { charge_id: id, request_id: requestId, key_id: keyId, user, group, model }
+  return { charge_id: id, request_id: requestOfCharge(id), key_id: keyId, user, group, model }
 }
 
 /** Items of each tier together: their quantity and amount. */

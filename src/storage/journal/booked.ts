@@ -1,5 +1,5 @@
 import { firstIdAt } from '../../util/ids.ts'
-import { useChargeId } from '../../plugin-api/image-tool.ts'
+import { requestOfCharge, useSuffix } from '../../plugin-api/image-tool.ts'
 import type { UsageMatch } from '../../domain/index.ts'
 import { type UsageCounts, usageMembers } from '../../domain/shapes/usage-row.ts'
 import { askIn } from '../ask-in.ts'
@@ -10,8 +10,6 @@ import type { Booked } from '../charge-batches/parse.ts'
 import { dayMs, eachBooking, partsBeside, wholeSteps } from './summed.ts'
 import { type Tokens, TokenWalk } from './tokens.ts'
 import { type Place, placeOfRow, samePlace, type Uses } from './uses.ts'
-
-const usePart = useChargeId('')
 
 /** Adds charges in segments: whole days from the sums, the rest one by one. */
 export function* addBooked(uses: Uses, match: UsageMatch): QueryProgram<void> {
@@ -56,7 +54,7 @@ export function* countUses(
   const placed = yield* findPlaces(some)
   return some.map(one => {
     // If the images of a request are charged too, its tokens have a separate charge.
-    const isOfImages = one.id.endsWith(usePart) && samePlace(placed.get(one.id.slice(0, -usePart.length)), placeOf(one))
+    const isOfImages = one.id.endsWith(useSuffix) && samePlace(placed.get(requestOfCharge(one.id)), placeOf(one))
     return [one, { requests: isOfImages ? 0 : 1, amount: one.amount, ...tokens.get(one.id) }]
   })
 }
@@ -72,7 +70,7 @@ export function placeOf({ payer, terms, at }: Booked): Place {
 
 /** The places of image charges whose requests also have one of these charges of use. */
 function* findPlaces(booked: readonly Booked[]): QueryProgram<ReadonlyMap<string, Place>> {
-  const ids = booked.flatMap(({ id }) => (id.endsWith(usePart) ? [id.slice(0, -usePart.length)] : []))
+  const ids = booked.flatMap(({ id }) => (id.endsWith(useSuffix) ? [requestOfCharge(id)] : []))
   const rows = yield* askIn(
     `SELECT id, user_name, key_id, model, currency, created_at / ${dayMs} AS day FROM charge WHERE state = 'settled' AND id IN (…)`,
     ids,

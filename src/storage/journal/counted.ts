@@ -1,12 +1,10 @@
-import { useChargeId } from '../../plugin-api/image-tool.ts'
+import { requestOfCharge, useChargeId } from '../../plugin-api/image-tool.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text } from '../rows.ts'
 import { reachOf } from '../charge-batches/reach.ts'
 import { endsOf, findInChargeBatches } from './total-sums.ts'
 
-/** The id suffix of a charge for usage, in addition to the charge of a request's images. */
-const usePart = useChargeId('')
 const inRows = 'SELECT DISTINCT charge_id AS id FROM line WHERE quantity IS NOT NULL AND tier = ? AND charge_id IN (…)'
 /** For a rare unit the database searches the texts, so that segments need not be parsed. */
 const inTexts = `SELECT 1 AS found FROM segment
@@ -26,7 +24,7 @@ export function* findCounting(ids: readonly string[], unit: string): QueryProgra
   if ((yield ask(inTexts, first, reachOf(last), useChargeId(last), word)).length === 0) return found
   for (const some of [ids.filter(id => !found.has(id)), useIds])
     for (const [id, { terms }] of yield* findInChargeBatches(some))
-      if (terms.lines.some(([tier]) => tier === unit)) found.add(requestOf(id))
+      if (terms.lines.some(([tier]) => tier === unit)) found.add(requestOfCharge(id))
   return found
 }
 
@@ -39,9 +37,5 @@ export function* findGivenBack(ids: readonly string[]): QueryProgram<ReadonlySet
 }
 
 function requestsOf(rows: readonly Row[]): Set<string> {
-  return new Set(rows.map(row => requestOf(text(row, 'id'))))
-}
-
-function requestOf(id: string): string {
-  return id.endsWith(usePart) ? id.slice(0, -usePart.length) : id
+  return new Set(rows.map(row => requestOfCharge(text(row, 'id'))))
 }

@@ -1,5 +1,5 @@
 import type { LogTotals } from '../../domain/index.ts'
-import { useChargeId } from '../../plugin-api/image-tool.ts'
+import { useChargeId, useSuffix } from '../../plugin-api/image-tool.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -8,7 +8,6 @@ import type { Booked } from '../charge-batches/parse.ts'
 import { begunAt, reachOf } from '../charge-batches/reach.ts'
 import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 
-const usePart = useChargeId('')
 const columns = 'id, state, currency, amount, line_count'
 const inRows = `SELECT ${columns} FROM charge WHERE id IN (…)`
 const between = `SELECT ${columns} FROM charge WHERE id >= ? AND id <= ?`
@@ -153,7 +152,7 @@ export function* findInChargeBatches(ids: readonly string[]): QueryProgram<Reado
   const inOrder = ids.filter(id => !Number.isNaN(begunAt(id))).toSorted()
   const [first, last] = [inOrder[0], inOrder.at(-1)]
   if (first === undefined || last === undefined) return new Map()
-  if (inOrder.every(id => id.endsWith(usePart))) return yield* findUse(new Set(inOrder), first, last)
+  if (inOrder.every(id => id.endsWith(useSuffix))) return yield* findUse(new Set(inOrder), first, last)
   const [row] = yield ask(segmentsBetween, first, reachOf(last))
   if (whole(row ?? {}, 'count') > inOrder.length * segmentsOfOne) return yield* findBooked(inOrder)
   const [wanted, found] = [new Set(inOrder), new Map<string, Booked>()]

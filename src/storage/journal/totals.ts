@@ -1,5 +1,5 @@
 import { firstIdAt } from '../../util/ids.ts'
-import { useChargeId } from '../../plugin-api/image-tool.ts'
+import { requestOfCharge } from '../../plugin-api/image-tool.ts'
 import type { LogFilter, LogMatch, LogTotals } from '../../domain/index.ts'
 import { eachLogBatch, type LogBatchHead, readSums } from '../log-batches/find.ts'
 import { placesIn, rangeOf } from '../log-batches/match.ts'
@@ -21,7 +21,7 @@ import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
 export type TotalsMatch = LogMatch & Pick<LogFilter, 'before'>
 
 const prefix = 'req_'
-const usePart = useChargeId('')
+
 /**
  * The maximum number of log rows that one call reads, in some tenths of a second. The first call reads fewer, to be
  * faster.
@@ -229,5 +229,5 @@ function ofRows(
   charges: ReadonlyMap<string, Counted>,
   rows: ReadonlyMap<string, boolean>,
 ): ReadonlyMap<string, Counted> {
-  return new Map([...charges].filter(([id]) => rows.has(id) || rows.has(id.slice(0, -usePart.length))))
+  return new Map([...charges].filter(([id]) => rows.has(requestOfCharge(id))))
 }

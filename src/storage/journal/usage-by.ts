@@ -1,12 +1,10 @@
 import { firstIdAt } from '../../util/ids.ts'
-import { useChargeId } from '../../plugin-api/image-tool.ts'
+import { requestOfCharge } from '../../plugin-api/image-tool.ts'
 import type { Charge, UsageSort, UsageSum } from '../../domain/index.ts'
 import { shareOut } from '../ledger/share-out.ts'
 import { eachCharge } from '../ledger/find.ts'
 import type { QueryProgram } from '../query.ts'
 import { type Tokens, TokenWalk } from './tokens.ts'
-
-const usePart = useChargeId('')
 
 type UsageQuery = { readonly since: number; readonly until: number; readonly by: UsageSort }
 
@@ -64,7 +62,7 @@ class Sums {
       this.#sums.set(name, (sum = { counts: { of, currency, ...none }, last: '' }))
     }
     // Charges are in the order of their ids: the charge of a request's tokens directly follows that of its images.
-    const request = id.endsWith(usePart) ? id.slice(0, -usePart.length) : id
+    const request = requestOfCharge(id)
     const { counts } = sum
     if (sum.last !== request) counts.requests++
     sum.last = request

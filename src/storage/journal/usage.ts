@@ -1,5 +1,5 @@
 import { firstIdAt } from '../../util/ids.ts'
-import { useChargeId } from '../../plugin-api/image-tool.ts'
+import { useSuffix } from '../../plugin-api/image-tool.ts'
 import type { UsageMatch, UsageRow } from '../../domain/index.ts'
 import type { UsageCounts } from '../../domain/shapes/usage-row.ts'
 import { ask, type QueryProgram, type Row, type Value } from '../query.ts'
@@ -9,7 +9,6 @@ import { dayMs } from './summed.ts'
 import { TokenWalk } from './tokens.ts'
 import { placeOfRow, Uses } from './uses.ts'
 
-const usePart = useChargeId('')
 const rowsTogether = 2_000
 
 /** Charged usage by day, key and model, oldest first, of charges in rows and in segments. */
@@ -37,7 +36,7 @@ function ofRows(match: UsageMatch): Sums {
   return {
     params,
     sums: `SELECT created_at / ${dayMs} AS day, user_name, key_id, model, currency,
-      count(DISTINCT replace(id, '${usePart}', '')) AS requests, sum(amount) AS amount,
+      count(DISTINCT replace(id, '${useSuffix}', '')) AS requests, sum(amount) AS amount,
       sum((SELECT count(*) FROM line WHERE line.charge_id = charge.id AND line.quantity IS NULL)) AS images,
       sum((SELECT coalesce(sum(e.amount), 0) FROM entry e WHERE e.charge_id = charge.id AND e.kind = 'refund')) AS refunded
       FROM charge WHERE state = 'settled' AND ${where} GROUP BY 1, 2, 3, 4, 5`,

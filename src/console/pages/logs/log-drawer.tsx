@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useSession } from '../../api/session.ts'
-import type { LogRecord } from '../../api/shapes.ts'
+import type { BillingRecord, LogRecord } from '../../api/shapes.ts'
 import { Button } from '../../kit/button.tsx'
 import { ChargesOf } from '../../kit/charged.tsx'
 import { Copy } from '../../kit/copy.tsx'
@@ -47,20 +47,21 @@ export function LogDrawer({
             <Failure of={record} />
             <RequestFacts of={record} />
             <Attempts of={record} />
-            {record.billing && <Bill of={record.explanation ?? record.billing} />}
-            {record.use_billing && <Bill of={record.use_billing} id={`${record.id}.u`} />}
-            <RefundNotes of={record} />
-            {record.billing && (
-              <Decide
-                of={record}
-                decides={decidesOn(record, { may: session.may, name: session.user.name })}
-                onDone={newer => {
-                  load.put(newer)
-                  onChanged()
-                  say(t('saved'))
-                }}
-              />
-            )}
+            {chargesOf(record).map(charge => (
+              <div key={charge.id} class="stack">
+                <Bill of={charge.explained} {...(charge.id !== record.id && { id: charge.id })} />
+                <RefundNotes of={charge} />
+                <Decide
+                  of={charge}
+                  decides={decidesOn(record, { may: session.may, name: session.user.name })}
+                  onDone={newer => {
+                    load.put(newer)
+                    onChanged()
+                    say(t('saved'))
+                  }}
+                />
+              </div>
+            ))}
             <Fields of={record} />
             <Timing of={record} />
             <section class="section">
@@ -75,6 +76,21 @@ export function LogDrawer({
       </Loaded>
     </Dialog>
   )
+}
+
+type Charge = {
+  readonly id: string
+  readonly billing: BillingRecord
+  readonly explained: BillingRecord
+  readonly refunds: LogRecord['refunds']
+}
+
+/** The charge of a request, and the one for its tokens if its images have a charge of their own. */
+function chargesOf({ id, billing, explanation, refunds, use_billing: use, use_refunds }: LogRecord): readonly Charge[] {
+  return [
+    ...(billing ? [{ id, billing, explained: explanation ?? billing, refunds }] : []),
+    ...(use ? [{ id: `${id}.u`, billing: use, explained: use, refunds: use_refunds }] : []),
+  ]
 }
 
 /** The result of the request on one line: its outcome, its cost and its duration. */
@@ -100,8 +116,8 @@ function KeyLink({ of: { key_id: id, key_name: name } }: { readonly of: LogRecor
 }
 
 /** The refunds, oldest first: amount, person and reason. */
-function RefundNotes({ of: { refunds, billing } }: { readonly of: LogRecord }) {
-  if (!refunds || refunds.length === 0 || !billing) return null
+function RefundNotes({ of: { refunds, billing } }: { readonly of: Charge }) {
+  if (!refunds || refunds.length === 0) return null
   return (
     <section class="section" aria-label={t('refund.done')}>
       <h3>{t('refund.done')}</h3>
@@ -211,17 +227,16 @@ const reasonMin = 3
 
 /** The actions of an administrator on a charge; each requires a reason, which is stored. */
 function Decide({
-  of: record,
+  of: { id, billing },
   decides,
   onDone,
 }: {
-  readonly of: LogRecord
+  readonly of: Charge
   readonly decides: ReturnType<typeof decidesOn>
   readonly onDone: (newer: LogRecord) => void
 }) {
   const [open, setOpen] = useState(false)
-  const { billing } = record
-  if (!billing || decides === 'no') return null
+  if (decides === 'no') return null
   const review = billing.state === 'needs_review'
   const left = amountOf(microsOf(billing.amount) - microsOf(billing.refunded))
   const refundable = billing.state === 'settled' && Number(left) > 0
@@ -248,7 +263,7 @@ function Decide({
         const decided = { reason, ...(amount !== '' && { amount }) }
         // If the answer is lost and the form is sent again, nothing is refunded twice.
         const body = review ? { as: values.get('as'), ...decided } : { refunded: billing.refunded, ...decided }
-        onDone(await call<LogRecord>(`/logs/${encodeURIComponent(record.id)}/${word}`, { method: 'POST', body }))
+        onDone(await call<LogRecord>(`/logs/${encodeURIComponent(id)}/${word}`, { method: 'POST', body }))
         setOpen(false)
       }}
     >
