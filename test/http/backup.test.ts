@@ -1,5 +1,5 @@
-import { chmodSync, chownSync, rmSync, statSync } from 'node:fs'
-import { copyFile, readdir, stat, writeFile } from 'node:fs/promises'
+import { chmodSync, chownSync, existsSync, rmSync, statSync } from 'node:fs'
+import { copyFile, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { backupStorage, createKey, restoreStorage } from '../../src/index.ts'
@@ -93,6 +93,63 @@ t.test('restores the data that a killed gateway had not checkpointed yet', async
   const restored = await openDatabase({ url: `sqlite:${back}`, role: 'tool' })
   t.match(await restored.keys.list({ limit: 1_000 }), [{ id: key.id }])
   await restored.close()
+})
+
+t.test('what a killed restore has left does not reach the next one', async t => {
+  const folder = t.testdir()
+  const [other, own, copy, back] = ['other.db', 'own.db', 'copy.db', 'back.db'].map(name => join(folder, name)) as [
+    string,
+    string,
+    string,
+    string,
+  ]
+  const stranger = await openDatabase({ url: `sqlite:${other}`, role: 'tool' })
+  await createKey(stranger, { name: 'stranger', user: 'local' })
+  for (const suffix of ['', '-wal']) await copyFile(other + suffix, `${back}.restoring${suffix}`)
+  await stranger.close()
+  const storage = await openDatabase({ url: `sqlite:${own}`, role: 'tool' })
+  await createKey(storage, { name: 'own', user: 'local' })
+  await storage.close()
+  await backupStorage({ url: `sqlite:${own}`, to: copy })
+  await restoreStorage({ url: `sqlite:${back}`, from: copy })
+  const restored = await openDatabase({ url: `sqlite:${back}`, role: 'tool' })
+  t.match(await restored.keys.list({ limit: 1_000 }), [{ name: 'own' }])
+  await restored.close()
+})
+
+t.test('a restore that is killed leaves the earlier database or the restored one, with all of its data', async t => {
+  const site = await prepareSite(t.testdir(), { upstreams: {} })
+  const copy = join(site.folder, 'copy.db')
+  await backupStorage({ url: `sqlite:${site.database}`, to: copy })
+  const living = await openDatabase({ url: `sqlite:${site.database}`, role: 'tool' })
+  await createKey(living, { name: 'later', user: 'local' })
+  // As a killed gateway leaves them: its last commits are only in the log.
+  const files = await Promise.all(['', '-wal'].map(async suffix => readFile(site.database + suffix)))
+  await living.close()
+  /** Ends the process after the nth name that it changes. */
+  const killer = (nth: number): string => {
+    const code = `import fs from 'node:fs/promises'; import { syncBuiltinESMExports } from 'node:module'
+      let left = ${nth}
+      for (const name of ['link', 'rename']) {
+        const original = fs[name]
+        fs[name] = async (...given) => {
+          await original(...given)
+          if (--left === 0) process.kill(process.pid, 'SIGKILL')
+        }
+      }
+      syncBuiltinESMExports()`
+    return `--import=data:text/javascript,${encodeURIComponent(code)}`
+  }
+  for (let nth = 1, code: number | null = null; code !== 0; nth++) {
+    for (const [i, suffix] of ['', '-wal'].entries()) await writeFile(site.database + suffix, files[i] ?? '')
+    ;({ code } = await runTollgate(site, ['restore', copy, '-c', site.config], { NODE_OPTIONS: killer(nth) }))
+    t.ok(existsSync(site.database), `${caseName({ nth })}: the place is not empty`)
+    const storage = await openDatabase({ url: `sqlite:${site.database}`, role: 'tool' })
+    const names = (await storage.keys.list({ limit: 1_000 })).map(({ name }) => name)
+    await storage.close()
+    if (names.length > 1) t.not(code, 0, `${caseName({ nth })}: the earlier database, with its last commits`)
+    t.same(names.toSorted(), names.length > 1 ? ['crash', 'later'] : ['crash'], caseName({ nth }))
+  }
 })
 
 t.test('a database without a file is refused, with how to copy it', async t => {

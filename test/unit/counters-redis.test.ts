@@ -187,34 +187,59 @@ t.test(
   },
 )
 
-t.test('a lost answer is requested again and counts once [D9]', { skip }, async t => {
-  const redis = await startRedis(t)
-  const port = Number(new URL(redis.url).port)
-  let cuts = false
-  let lost = 0
+/** Relays connections to a Redis. `onAnswer` gets each answer and the connection that it is for. */
+async function startRelay(t: Test, redisUrl: string, onAnswer: (answer: Buffer, inner: Socket) => void) {
   const sockets = new Set<Socket>()
-  const proxy = createServer(inner => {
-    const outer = connect(port, '127.0.0.1')
+  const relay = createServer(inner => {
+    const outer = connect(Number(new URL(redisUrl).port), '127.0.0.1')
     for (const socket of [inner, outer]) {
       sockets.add(socket)
       socket.on('error', () => undefined)
       socket.on('close', () => (inner.destroy(), outer.destroy()))
     }
     inner.pipe(outer)
-    outer.on('data', chunk => {
-      if (cuts) {
-        lost++
-        inner.destroy()
-      } else inner.write(chunk)
-      cuts = false
-    })
+    outer.on('data', answer => onAnswer(answer, inner))
   }).listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
+  await once(relay, 'listening')
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
-    proxy.close()
+    relay.close()
   })
-  const { counters } = await open(t, `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`)
+  return `redis://127.0.0.1:${(relay.address() as AddressInfo).port}`
+}
+
+t.test('a connection that has fallen silent is replaced, as after the loss of a host', { skip }, async t => {
+  const redis = await startRedis(t)
+  const silent = new Set<Socket>()
+  let last: Socket | undefined
+  const url = await startRelay(t, redis.url, (answer, inner) => {
+    last = inner
+    if (!silent.has(inner)) inner.write(answer)
+  })
+  const { counters, log } = await open(t, url, { commandMs: 100 })
+  t.equal(await count(counters, 1, [window(10)], 'refuse'), 1)
+  if (last) silent.add(last)
+  await until(async () => {
+    await counters.take([window(10)], 'local')
+    return !counters.healthy()
+  })
+  await until(() => counters.healthy())
+  t.equal(await count(counters, 1, [window(10)], 'refuse'), 1)
+  t.match(JSON.stringify(log.lines), /does not respond.*responds again/)
+})
+
+t.test('a lost answer is requested again and counts once [D9]', { skip }, async t => {
+  const redis = await startRedis(t)
+  let cuts = false
+  let lost = 0
+  const url = await startRelay(t, redis.url, (answer, inner) => {
+    if (cuts) {
+      lost++
+      inner.destroy()
+    } else inner.write(answer)
+    cuts = false
+  })
+  const { counters } = await open(t, url)
   const { counters: other } = await open(t, redis.url)
   const demands = [window(50), window(5_000, 100), places(50)]
   await counters.take(demands, 'refuse')

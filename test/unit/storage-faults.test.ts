@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { mock } from 'node:test'
 import type { Worker } from 'node:worker_threads'
@@ -191,17 +191,48 @@ await t.test("a database from before bounds takes administrators' key settings a
   t.match(await storage.users.change('ann', { role: 'billing' }, by), { role: 'billing' })
 })
 
-await t.test('without room for a copy the schema stays unchanged, and the start reports why', async t => {
+/** A file of the fourth schema, with one table that the tests fill. */
+function makeOldFile(t: Test): string {
   const path = makeFile(t)
   const old = new Connection(path)
   for (const statement of migrations.slice(0, 4).flat()) old.db.exec(statement)
-  old.db.exec('PRAGMA user_version = 4')
+  old.db.exec('PRAGMA user_version = 4; CREATE TABLE kept (name TEXT)')
   old.close()
+  return path
+}
+
+await t.test('without room for a copy the schema stays unchanged, and the start reports why', async t => {
+  const path = makeOldFile(t)
   // A folder has the name of the copy's file, so the copy cannot be written.
-  mkdirSync(`${path}.before-schema-${migrations.length}.${process.pid}.part`)
+  mkdirSync(`${path}.before-schema-${migrations.length}.part`)
   t.throws(() => openCurrent(path, { isOwn: true }), { code: 'storage_unavailable', message: /copy/ })
   t.equal(versionOf(path), 4)
 })
+
+await t.test(
+  'the copy before a migration has the latest state, also after an earlier copy or a killed one',
+  async t => {
+    const path = makeOldFile(t)
+    const copy = `${path}.before-schema-${migrations.length}`
+    const before = readFileSync(path)
+    openCurrent(path, { isOwn: true }).close()
+    // The older version goes on with a restored copy, and its database is upgraded again later.
+    writeFileSync(path, before)
+    const old = new DatabaseSync(path)
+    old.exec(`INSERT INTO kept VALUES ('later')`)
+    old.close()
+    writeFileSync(`${copy}.part`, 'what a killed start has left')
+    openCurrent(path, { isOwn: true }).close()
+    const copied = new DatabaseSync(copy, { readOnly: true })
+    t.same(copied.prepare('SELECT name FROM kept').all(), [{ name: 'later' }])
+    copied.close()
+    t.same(
+      readdirSync(dirname(path)).filter(name => name.includes('before-schema')),
+      [basename(copy)],
+      'no start leaves a part of a copy',
+    )
+  },
+)
 
 await t.test('a file that is not a database is refused', async t => {
   const path = makeFile(t)

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import type { Key, Storage } from '../../src/domain/index.ts'
@@ -189,6 +190,31 @@ await t.test('a frozen server: holds and look-ups are refused at once, and recov
   t.same(await ledger.hold(holdOf(key, 100)), { kind: 'held' })
   t.same((await storage.books.verify()).problems, [])
 })
+
+/** The time in seconds after which each open connection to a port sends something if it is idle, as Linux lists it. */
+async function keepAlivesTo(port: number): Promise<readonly number[]> {
+  const to = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map(line => line.trim().split(/\s+/))
+  return lines.flatMap(([, , remote = '', state, , timer = '']) => {
+    const [kind, when = ''] = timer.split(':')
+    return state === '01' && remote.endsWith(to)
+      ? [kind === '02' ? Number.parseInt(when, 16) / 100 : Number.POSITIVE_INFINITY]
+      : []
+  })
+}
+
+await t.test(
+  'idle connections stay known to firewalls, and a lost server is noticed on them',
+  { skip: process.platform === 'linux' ? false : 'only Linux lists the timers of connections' },
+  async t => {
+    const { url, ledger, key } = await start(t)
+    t.same(await ledger.hold(holdOf(key, 100)), { kind: 'held' })
+    await until(async () => {
+      const timers = await keepAlivesTo(Number(new URL(url).port))
+      return timers.length > 0 && timers.every(seconds => seconds <= 60)
+    })
+  },
+)
 
 await t.test('a conflicting transaction is repeated [D11]', async t => {
   const { url, storage, ledger, key } = await start(t)

@@ -8,6 +8,8 @@ const statementMs = 5_000
  * How much longer a statement may take by this machine's clock: a server that is frozen or disconnected sends nothing.
  */
 const silentMs = 2_000
+/** Firewalls forget connections that are idle for longer; a lost server is noticed after about 10 s more. */
+const keepAliveMs = 30_000
 /** The longest wait for a connection, new or in use. */
 const connectMs = 2_000
 
@@ -28,6 +30,7 @@ export function createPool(url: string, connectionsMax: number, statementMax = s
     idleTimeoutMillis: 0,
     query_timeout: statementMax + silentMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
     application_name: ownName,
     pipeline: true,
     // The next statement waits for this one.

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { chmod, chown, copyFile, open, rename, rm, stat } from 'node:fs/promises'
+import { chmod, chown, copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Audit } from '../../domain/index.ts'
 import type { Clock } from '../../util/index.ts'
@@ -75,7 +75,12 @@ export async function restoreSqlite(
 ): Promise<{ readonly aside: string | undefined; readonly audit: Audit }> {
   const place = takePlace(wanted, { isClaimed: true })
   const part = `${place.path}.restoring`
+  const removePart = async (): Promise<void> => {
+    for (const suffix of sideFiles) await rm(part + suffix, { force: true })
+  }
   try {
+    // SQLite would write the log that a killed restore has left over the copy.
+    await removePart()
     await copyFile(from, part)
     // A database that a restore renamed may have commits that its gateway had no time to move into the file itself.
     if (existsSync(`${from}-wal`)) await copyFile(`${from}-wal`, `${part}-wal`)
@@ -86,9 +91,7 @@ export async function restoreSqlite(
     await sync(part)
     const before = `${place.path}.before-${stamp(clock.now())}`
     const aside = existsSync(place.path) ? before : undefined
-    // Runs also if the file itself was removed: SQLite would write the log over the restored file.
-    for (const suffix of sideFiles)
-      if (existsSync(place.path + suffix)) await rename(place.path + suffix, before + suffix)
+    await setAside(place.path, before)
     await rename(part, place.path)
     await sync(dirname(place.path))
     return { aside, audit: found }
@@ -97,8 +100,32 @@ export async function restoreSqlite(
     const reason = storageFailure(error) ?? (error instanceof Error ? error.message : String(error))
     throw new StorageError('backup_unsound', { path: from, reason })
   } finally {
-    for (const suffix of sideFiles) await rm(part + suffix, { force: true })
+    await removePart()
     place.release()
+  }
+}
+
+/**
+ * Gives the replaced database its further name. It keeps its own until the restored one takes that: a gateway that
+ * starts after a killed restore would create an empty database in an empty place.
+ */
+async function setAside(path: string, before: string): Promise<void> {
+  if (existsSync(path)) {
+    moveLogInto(path)
+    // Some file systems have no links.
+    await link(path, before).catch(() => rename(path, before))
+  }
+  // Runs also if the file itself was removed: SQLite would write the log over the restored file.
+  for (const suffix of sideFiles)
+    if (suffix !== '' && existsSync(path + suffix)) await rename(path + suffix, before + suffix)
+}
+
+/** Moves commits from the log of a database into its file, so that the file is complete without the log. */
+function moveLogInto(path: string): void {
+  try {
+    new Connection(path).close()
+  } catch {
+    // A damaged file keeps its log, and both get the further name.
   }
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { copyMark } from '../copy/mark.ts'
 import { StorageError } from '../errors.ts'
@@ -103,12 +103,14 @@ export function refuseNewer(connection: Connection, path: string): void {
   isCurrent(connection, path)
 }
 
-/** Copies a file of an older version first, to `PATH.before-schema-N`, so that a downgrade is possible. */
+/**
+ * Copies a file of an older version first, to `PATH.before-schema-N`, so that a downgrade is possible. Replaces the copy
+ * of an earlier upgrade: a downgrade has to continue with the latest state.
+ */
 function keepCopy(connection: Connection, path: string): void {
-  const version = readVersion(connection)
   const copy = `${path}.before-schema-${migrations.length}`
-  if (version === 0 || existsSync(copy)) return
-  const part = `${copy}.${process.pid}.part`
+  // The name is always the same: a start that is killed each time must not fill the disk with parts.
+  const part = `${copy}.part`
   try {
     rmSync(part, { force: true })
     // SQLite fills an empty file; it is created here, so that no one else can read it from its first byte on.
@@ -116,8 +118,7 @@ function keepCopy(connection: Connection, path: string): void {
     connection.db.prepare('VACUUM INTO ?').run(part)
     fsyncSync(file)
     closeSync(file)
-    // Another process may have been faster: then the copy does not have the earlier state.
-    if (versionOf(part) === version) renameSync(part, copy)
+    renameSync(part, copy)
   } catch (error) {
     const reason = storageFailure(error) ?? (error instanceof Error ? error.message : String(error))
     throw new StorageError('storage_unavailable', {

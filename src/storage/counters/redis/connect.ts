@@ -5,6 +5,8 @@ import { slotOf } from './slots.ts'
 
 const connectMs = 1_000
 const reconnectMsMax = 1_000
+/** After this many times the longest time of a call without a byte, the connection is replaced. */
+const silentCalls = 10
 
 /** A Lua script, and the digest by which a server knows it once it has received it. */
 export type Script = { readonly text: string; readonly sha: string }
@@ -43,6 +45,8 @@ export function connect(
     ...options,
     protocol: 2 as const,
     connectTimeout: connectMs,
+    // A host that was lost without a word leaves its connections open: the system gives them up after 15 minutes.
+    socketTimeout: silentCalls * commandMs,
     enableOfflineQueue: false,
     // An answer that was lost with its connection is requested once more, with the same ticket.
     maxRetriesPerRequest: 1,
