@@ -37,7 +37,7 @@ import {
 } from '../../src/plugin-api/index.ts'
 import { LRUCache } from 'lru-cache'
 import { fail } from './errors.ts'
-import { requestFacts, ordinaryFacts } from './request-facts.ts'
+import { requestFactsAt, ordinaryFacts } from './request-facts.ts'
 import { checkDeferred, createTakenStage, type DeferredWork } from './deferred/deferred-work.ts'
 import { withDeferred } from './deferred/deferred-hooks.ts'
 import type { BatchTools } from './deferred/batch/batch-work.ts'
@@ -310,8 +310,7 @@ function settle(
   const { id: keyId } = context.slots.need(callerSlot).key
   const carried = tools.carried.get(keyId) ?? 0
   const nothing = { lines: [], missing: [], unpriced: [], reason: 'nothing_used', carried } as const
-  const { region } = target.upstream
-  const requested = region === undefined ? requestFacts(body) : { region, ...requestFacts(body) }
+  const requested = requestFactsAt(target.upstream, body)
   const at = requestTime(context)
   const unread = unreadShape(context, outcome, counting)
   const blocked = context.notes.blocked !== undefined

@@ -7,9 +7,19 @@ import {
   type UsageFacts,
   type UsageRule,
 } from '../../src/plugin-api/index.ts'
-import { type Ceiling, ceilingOf, rateUsage, type Use, usesOf } from '../../src/pricing/index.ts'
-import { requestedCalls, requestFacts, mayUse } from './request-facts.ts'
+import {
+  type Ceiling,
+  ceilingOf,
+  conditionText,
+  inputOf,
+  rateUsage,
+  type Use,
+  usesOf,
+} from '../../src/pricing/index.ts'
+import { factorsOf, overrideOf, rowsOf, timesOf } from './applied-prices.ts'
+import { requestedCalls, requestFacts, requestFactsAt, mayUse } from './request-facts.ts'
 import { estimateRequest } from './estimate-request.ts'
+import { inRequest, requestUses } from './rate-request.ts'
 import { refuseUnpriced } from './refuse-unpriced.ts'
 import type { UsageFacet } from './schema.ts'
 import { isFree, policyOf, usageRule } from './usage-rule.ts'
@@ -57,12 +67,12 @@ function inputMaxOf(body: Body): number {
 }
 
 /**
- * The hold of a request, and its cost if the caller gives its usage; otherwise only the answer shows the cost. Without
- * a group there is no factor.
+ * The hold of a request, and its cost if the caller gives its usage, or the request itself shows it. Without a group
+ * there is no factor.
  * @throws Failure unpriced if the request would be refused
  */
 export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | undefined {
-  const { body, model, uses, multiplier, traits } = request
+  const { body, model, uses, multiplier, traits, at } = request
   if (isFree(request, facet)) return undefined
   const rule = usageRule(model, multiplier ?? '1')
   if (!rule) return undefined
@@ -70,11 +80,17 @@ export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | unde
   const { items, amount } = rateMost(rule, body, facet, traits, uses)
   const parts = items.map(item => `${item.quantity} ${item.unit} ${formatMoney(item.amount)}`).join(', ')
   const factor = multiplier === undefined ? "times the group's multiplier" : `times ${multiplier} included`
-  const statedUses = usesOf(uses ?? {}, 'request')
-  const priced = rateUsage(rule, { uses: statedUses, facts: requestFacts(body), at: Date.UTC(2000, 0, 1) })
-  const units = rule.prices.map(({ unit, price, per, at }) => {
+  const known = [...usesOf(uses ?? {}, 'request'), ...requestUses({ body, facet })]
+  const situation = { input: inputOf(known), facts: requestFactsAt(model.upstreams[0]?.upstream ?? {}, body), at }
+  const rows = rowsOf(rule, situation)
+  const isKnown = uses !== undefined || rows.every(({ unit }) => inRequest.has(unit))
+  const factors = factorsOf(rule, situation)
+  const override = overrideOf(rule, situation)
+  const priced = rateUsage(rule, { uses: known, facts: situation.facts, at })
+  const units = rows.map(({ unit, price, per, at: place }) => {
     const line = priced.lines.find(({ tier }) => tier === unit)
-    return { unit, price, per, at, quantity: line?.quantity ?? null, amount: line?.price ?? null }
+    const times = timesOf(rule, unit, factors)
+    return { unit, price, per, at: place, times, quantity: line?.quantity ?? null, amount: line?.price ?? null }
   })
   return {
     price: {
@@ -83,11 +99,16 @@ export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | unde
       source: null,
       price: null,
       priceAt: null,
-      expected: uses ? priced.amount : null,
+      expected: isKnown ? priced.amount : null,
       atMost: amount,
       prices: [],
       units,
+      instead: facet.beside_images === 'free',
     },
-    warnings: [`charged by usage; the hold is the maximum that the request allows: ${parts}, ${factor}`],
+    warnings: [
+      ...(override ? [`the prices for ${conditionText(override.if)} apply`] : []),
+      ...factors.map(({ text, by }) => `times ${by} for ${text}`),
+      `charged by usage; the hold is the maximum that the request allows: ${parts}, ${factor}`,
+    ],
   }
 }

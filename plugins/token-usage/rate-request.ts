@@ -134,7 +134,7 @@ function reasonOf({ implausible }: Ended, missing: readonly string[]): string {
 }
 
 /** Units that are counted from the request. */
-const inRequest: ReadonlySet<string> = new Set(['request', 'character'])
+export const inRequest: ReadonlySet<string> = new Set(['request', 'character'])
 const none: ReadonlySet<string> = new Set()
 
 /** Units of a rule that an answer should report and does not, without those that are counted from the request. */
@@ -170,7 +170,7 @@ function reportedUses(usage: Usage | null): readonly Use[] {
 }
 
 /** The usage that is counted from the request. */
-function requestUses({ body, sent = body, facet }: Ended): readonly Use[] {
+export function requestUses({ body, sent = body, facet }: Pick<Ended, 'body' | 'sent' | 'facet'>): readonly Use[] {
   const { count_characters_of: field } = facet
   const characters = countCharacters(sent, field) ?? countCharacters(body, field)
   if (characters === null) return oneRequest

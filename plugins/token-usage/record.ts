@@ -8,14 +8,8 @@ import {
   units,
   type UsageRule,
 } from '../../src/plugin-api/index.ts'
-import {
-  conditionText,
-  holds,
-  priceListOf,
-  type Situation,
-  situationOf,
-  situationOfLine,
-} from '../../src/pricing/index.ts'
+import { priceListOf, situationOf, situationOfLine } from '../../src/pricing/index.ts'
+import { type AppliedFactor, factorsOf, rowsOf, timesOf } from './applied-prices.ts'
 
 /** The labels of units in the console. */
 const unitLabels: { readonly [unit: string]: string } = {
@@ -72,21 +66,6 @@ export function record(charge: Charge): Account {
   }
 }
 
-/** The prices that applied: those of the matching override, and the base prices of units that it does not list. */
-function rowsOf(rule: UsageRule, situation: Situation): readonly UnitRow[] {
-  const override = rule.overrides?.find(one => holds(one.if, situation))
-  if (!override) return rule.prices
-  return [...override.prices, ...rule.prices.filter(row => !override.prices.some(one => one.unit === row.unit))]
-}
-
-type AppliedFactor = { readonly text: string; readonly by: string }
-
-function factorsOf(rule: UsageRule, situation: Situation): readonly AppliedFactor[] {
-  return (rule.times ?? []).flatMap(({ if: conditions, by }) => {
-    return holds(conditions, situation) ? [{ text: conditionText(conditions), by }] : []
-  })
-}
-
 /** `输入 12, 输出 34`; `-` if nothing was used. */
 function useText(lines: readonly ChargeItem[]): string {
   const uses = lines.map(({ tier, quantity }) => `${unitLabels[tier] ?? tier} ${quantity ?? 0}`)
@@ -102,8 +81,7 @@ function whyPrice(
   const counted = line.source === 'default' ? ' (estimated)' : ''
   const used = `${line.quantity ?? 0} ${unitName(line.tier)}${counted}`
   if (!row) return `${used}: no price`
-  const applied = units.get(line.tier)?.call ? [] : factors.map(({ by }) => by)
-  const all = [...(rule.multiplier === '1' ? [] : [rule.multiplier]), ...applied]
+  const all = timesOf(rule, line.tier, factors)
   const of = perText.get(row.per) ?? ''
   const inherited = row.unit === line.tier ? '' : ` (the price of ${unitName(row.unit)})`
   return `${used} × ${formatMoney(row.price)}${of}${inherited}${all.map(by => ` × ${by}`).join('')}`

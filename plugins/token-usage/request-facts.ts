@@ -31,6 +31,11 @@ export function requestFacts(body: Body): UsageFacts {
 
 const none: UsageFacts = {}
 
+/** The same at an upstream, whose region applies if the request names none. */
+export function requestFactsAt({ region }: { readonly region?: string | undefined }, body: Body): UsageFacts {
+  return region === undefined ? requestFacts(body) : { region, ...requestFacts(body) }
+}
+
 /** Replaces values that mean the standard tier with `standard`, as in answers. */
 export function ordinaryFacts(facts: UsageFacts): UsageFacts {
   const { service_tier: tier } = facts

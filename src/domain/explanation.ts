@@ -13,6 +13,8 @@ export type ImaginedRequest = {
   readonly fields?: { readonly [name: string]: Json }
   /** Assumed usage by unit: `input`, `output`. */
   readonly uses?: { readonly [unit: string]: number }
+  /** When it begins, in milliseconds since the epoch, for prices that depend on the time; now by default. */
+  readonly at?: number
   /** The group whose multiplier applies, if prices use one; 1 by default. */
   readonly multiplier?: string
   /** Model aliases of the client's group. */
@@ -49,12 +51,13 @@ export type RequestExplanation = {
     /** The amount that is held before the upstream is called. */
     readonly at_most: string
     readonly prices: { readonly [tier: string]: string }
-    /** Prices of counted usage, and the cost of the given quantities. */
+    /** Prices of counted usage, the factors that apply to them, and the cost of the known quantities. */
     readonly units?: readonly {
       readonly unit: string
       readonly price: string
       readonly per: number
       readonly price_at: string
+      readonly times: readonly string[]
       readonly quantity: number | null
       readonly amount: string | null
     }[]

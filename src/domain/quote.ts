@@ -22,8 +22,9 @@ export type Imagined = {
   readonly out: Body
   /** The slots of earlier plugins, as in a request. */
   readonly slots: Slots
-  /** Assumed usage, and the group whose factor applies; as in `ImaginedRequest`. */
+  /** Assumed usage, the start, and the group whose factor applies; as in `ImaginedRequest`. */
   readonly uses?: { readonly [unit: string]: number }
+  readonly at: number
   readonly multiplier?: string
 }
 
@@ -64,17 +65,20 @@ export type PriceQuote = {
   readonly atMost: Micros
   /** Every price row that may apply to an item; empty for usage priced by unit. */
   readonly prices: readonly { readonly tier: string; readonly price: Micros }[]
-  /** Prices by unit, and the given quantity of each; absent if nothing is counted. */
+  /** Prices by unit, their factors, and the known quantity of each; absent if nothing is counted. */
   readonly units?: readonly {
     readonly unit: string
     readonly price: Micros
     readonly per: number
     readonly at: string
+    readonly times: readonly string[]
     readonly quantity: number | null
     readonly amount: Micros | null
   }[]
   /** Items that are charged in addition; absent without any. */
   readonly beside?: readonly ExtraLinePrice[]
+  /** Whether it is charged only if the prices of earlier plugins are not; else in addition to them. */
+  readonly instead?: boolean
 }
 
 /** A request for the prices of a model. */

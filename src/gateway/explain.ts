@@ -24,7 +24,7 @@ import {
   Slots,
 } from '../domain/index.ts'
 import type { Target } from '../plugin-api/index.ts'
-import { formatMoney, type Micros } from '../util/index.ts'
+import { formatMoney, type Micros, systemClock } from '../util/index.ts'
 
 /**
  * Explains a request without sending it: calls the plan's plugins in order, as for a real request.
@@ -40,7 +40,7 @@ export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): 
   const { family } = model
   const sendAs = model.upstreams[0]?.sendAs ?? model.name
   const shaped = applyForward(body, family.forward.get(operation), target ?? { model, sendAs }, route?.modelField)
-  const { uses, multiplier } = request
+  const { uses, multiplier, at = systemClock.now() } = request
   const imagined = {
     operation,
     traits: route?.traits,
@@ -49,13 +49,14 @@ export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): 
     body,
     out: shaped.body,
     slots: new Slots(),
+    at,
     ...(uses && { uses }),
     ...(multiplier !== undefined && { multiplier }),
   }
   const { out, quotes } = askPlugins(plan, imagined)
   const dropped = quotes.flatMap(quote => quote.dropped ?? [])
   const expected = quotes.findLast(quote => quote.expected)?.expected
-  const price = quotes.find(quote => quote.price)?.price
+  const price = combinePrices(quotes.flatMap(quote => quote.price ?? []))
   const fallbacks = explainFallbacks(plan, model, request)
   return {
     model: model.name,
@@ -159,6 +160,21 @@ export function operationsOf(plan: CompiledConfig, { family: { forward } }: Mode
   return [...routed].filter(operation => forward.size === 0 || forward.has(operation))
 }
 
+/** The price of a request with several charges: of its images, and of its usage. */
+function combinePrices([first, ...others]: readonly PriceQuote[]): PriceQuote | undefined {
+  return first && others.reduce(addPrice, first)
+}
+
+function addPrice(one: PriceQuote, other: PriceQuote): PriceQuote {
+  const both = one.expected === null || other.expected === null ? null : one.expected + other.expected
+  return {
+    ...one,
+    expected: other.instead ? one.expected : both,
+    atMost: one.atMost + other.atMost,
+    ...(other.units && { units: other.units }),
+  }
+}
+
 function writePrice(quoted: PriceQuote, currency: string): NonNullable<RequestExplanation['quote']> {
   return {
     currency,
@@ -194,7 +210,7 @@ function imagineRoute(
   request: ImaginedRequest,
 ): Pick<Rerouted, 'operation' | 'body' | 'dropped'> {
   const { operation } = request
-  const body = imagineBody(request)
+  const body = imagineBody(request, plan.routes.find(one => one.operation === operation)?.modelField)
   const model = plan.models.get(nameOf(request))
   const own = { operation, body, dropped: [] }
   if (!model?.enabled || !model.accepts) return own
@@ -206,10 +222,10 @@ function imagineRoute(
   return own
 }
 
-function imagineBody(request: ImaginedRequest): Body {
+function imagineBody(request: ImaginedRequest, modelField = 'model'): Body {
   const { model, size, quality, n } = request
   const fields = {
-    model,
+    [modelField]: model,
     ...(n !== undefined && { prompt: '…', n }),
     ...(size !== undefined && { size }),
     ...(quality !== undefined && { quality }),

@@ -151,7 +151,10 @@ function askAbove(
   const traits = plan.routes.find(route => route.operation === operation)?.traits
   try {
     for (const { plugin, facet } of above)
-      plugin.quote?.({ operation, traits, model, family: model.family, body, out: body, slots }, facet)
+      plugin.quote?.(
+        { operation, traits, model, family: model.family, body, out: body, slots, at: charge.createdAt },
+        facet,
+      )
     return slots
   } catch (error) {
     if (error instanceof Failure) return null

@@ -31,6 +31,7 @@ export const audioSpeech: Operation = {
     ]),
   ],
   smallest: model => ({ json: { model, input: 'yes', voice: 'alloy' } }),
+  question: input => ({ input }),
   answer: { type: 'application/octet-stream', schema: () => ({}) },
   form: 'voice',
   traits: { streamsWhen: { field: 'stream_format', is: 'sse' } },

@@ -28,6 +28,7 @@ export const completions: Operation = {
     ]),
   ],
   smallest: model => ({ json: { model, max_tokens: 16, prompt: 'Say yes.' } }),
+  question: (prompt, most) => ({ prompt, ...(most !== undefined && { max_tokens: most }) }),
   traits: {
     repeatable: { unless: [] },
     answersObject: true,

@@ -33,5 +33,6 @@ export const embed: Operation = {
     curl(call, { model: call.model, input_type: 'search_document', texts: ['Hello'], embedding_types: ['float'] }),
   ],
   smallest: model => ({ json: { model, input_type: 'search_query', texts: ['yes'], embedding_types: ['float'] } }),
+  question: text => ({ texts: [text] }),
   traits: { repeatable: { unless: [] }, answersObject: true },
 }

@@ -26,6 +26,7 @@ export const embeddings: Operation = {
     ]),
   ],
   smallest: model => ({ json: { model, input: 'yes' } }),
+  question: input => ({ input }),
   form: 'vectors',
   traits: { repeatable: { unless: [] }, answersObject: true },
 }

@@ -16,6 +16,7 @@ export const generateEmbed: Operation = {
     requests: { schema: list, en: 'Several contents (batchEmbedContents).', zh: '多个内容（batchEmbedContents）。' },
   },
   smallest: () => ({ json: { content: { parts: [{ text: 'yes' }] } } }),
+  question: text => ({ content: { parts: [{ text }] } }),
   listedAs: 'embedContent',
   otel: 'embeddings',
   traits: { repeatable: { unless: [] }, answersObject: true },

@@ -18,6 +18,10 @@ export const generate: Operation = {
     generationConfig: { schema: object, en: 'maxOutputTokens, temperature …', zh: 'maxOutputTokens、temperature 等。' },
     tools,
   },
+  question: (text, most) => ({
+    contents: [{ role: 'user', parts: [{ text }] }],
+    ...(most !== undefined && { generationConfig: { maxOutputTokens: most } }),
+  }),
   smallest: () => ({
     json: { contents: [{ role: 'user', parts: [{ text: 'Say yes.' }] }], generationConfig: { maxOutputTokens: 16 } },
   }),

@@ -39,6 +39,7 @@ export const moderations: Operation = {
     ]),
   ],
   smallest: model => ({ json: { model, input: 'yes' } }),
+  question: input => ({ input }),
   answer: {
     schema(language) {
       const { results, flagged } = words[language]

@@ -1,4 +1,4 @@
-import type { OperationTraits } from '../domain/index.ts'
+import type { Json, OperationTraits } from '../domain/index.ts'
 
 /** The description of one operation: data and small pure functions. Routes and families refer to it by name. */
 export type Operation = {
@@ -20,6 +20,11 @@ export type Operation = {
   readonly samples?: (call: SampleCall) => readonly CodeSample[]
   /** The smallest request: for a test of a model at minimal cost. */
   readonly smallest?: (model: string) => SmallRequest
+  /**
+   * The fields of a request with a text, and with a maximum length of its answer if there is one; absent for the fields
+   * of a chat.
+   */
+  readonly question?: (text: string, most?: number) => { readonly [name: string]: Json }
   /** A first request for a person with a new key; `{baseUrl}`, `{secret}` and `{model}` are placeholders. */
   readonly firstSteps?: readonly FirstStep[]
   readonly answer?: OperationAnswer

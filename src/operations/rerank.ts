@@ -21,6 +21,7 @@ export const rerank: Operation = {
   },
   samples: call => [curl(call, { model: call.model, query: 'boats', documents: ['A lake', 'A paper boat'], top_n: 1 })],
   smallest: model => ({ json: { model, query: 'yes', documents: ['yes', 'no'] } }),
+  question: query => ({ query, documents: [query] }),
   listedAs: 'rerank',
   form: 'ranks',
   traits: { repeatable: { unless: [] } },

@@ -22,5 +22,6 @@ export const responsesTokens: Operation = {
   },
   usage: { counted: 'input_tokens' },
   smallest: model => ({ json: { model, input: 'Say yes.' } }),
+  question: input => ({ input }),
   traits: { repeatable: { unless: [] }, answersObject: true, free: true },
 }

@@ -32,6 +32,7 @@ export const responses: Operation = {
     ]),
   ],
   smallest: model => ({ json: { model, max_output_tokens: 16, input: 'Say yes.' } }),
+  question: (input, most) => ({ input, ...(most !== undefined && { max_output_tokens: most }) }),
   usage: { inside: 'response' },
   otel: 'chat',
   traits: {

@@ -34,6 +34,7 @@ export const textToSpeech: Operation = {
     ),
   ],
   smallest: model => ({ json: { model_id: model, text: 'yes' }, params: { voice } }),
+  question: text => ({ text }),
   listedAs: 'can_do_text_to_speech',
   answer: { type: 'application/octet-stream', schema: () => ({}) },
   traits: { modelField: 'model_id', segments: true },

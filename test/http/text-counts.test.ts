@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
+import { explainRequest } from '../../src/index.ts'
+import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
 import { start } from '../harness/start.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
@@ -221,4 +223,123 @@ t.test("[14.1] an aggregator's reported cost of a text is stored with its charge
   t.match(await ask(true), { amount: '0.000057', vendor_cost: '0.000043' }, 'at the end of a stream')
   const compared = await runCli({ folder: started.folder }, 'usage', '--against-vendor', '--format', 'json')
   t.match(compared.stdout, '"0.000086"', 'and compared with ours')
+})
+
+const explained = `
+version: 1
+currency: USD
+server: { listen: "127.0.0.1:0", ops: "127.0.0.1:0" }
+storage: "\${TOLLGATE_STORAGE}"
+groups: { default: { multiplier: "0.5" } }
+upstreams:
+  text: { url: "\${TEXT_URL}", region: eu, credential: { header: authorization, value: "Bearer \${TEXT_API_KEY}" } }
+pipeline: [auth, size-normalize, image-tier-billing, token-usage]
+families:
+  writes: { forward: { chat: { all: true } }, token-usage: {} }
+  speaks: { forward: { audio.speech: { all: true } }, token-usage: { count_characters_of: input } }
+  voices: { forward: { text-to-speech: { all: true } }, token-usage: { count_characters_of: text } }
+  draws:
+    forward: { responses: { all: true } }
+    image-tier-billing: { tiers: [{ tier: 1K }], tier_from: [output], otherwise: 1K, answers: { responses: output } }
+    token-usage: { image_tools: bill }
+models:
+  plain: { family: writes, upstream: text, prices: { input: "10", output: "20", request: "0.5" } }
+  long: { family: writes, upstream: text, prices: { input: "10", output: "20" }, overrides: [{ if: { input_above: 50 }, input: "40" }] }
+  fast: { family: writes, upstream: text, prices: { input: "10", output: "20" }, times: [{ if: { service_tier: priority }, by: "3" }] }
+  local: { family: writes, upstream: text, prices: { input: "10", output: "20" }, times: [{ if: { region: eu }, by: "7" }] }
+  nightly: { family: writes, upstream: text, prices: { input: "10", output: "20" }, times: [{ if: { hours: ["22:00-06:00"], zone: UTC }, by: "0.1" }] }
+  said: { family: speaks, upstream: text, prices: { character: "1000" } }
+  voiced: { family: voices, upstream: text, prices: { character: "1000" } }
+  drawn: { family: draws, upstream: text, prices: { 1K: "0.04", input: "10", output: "20" } }
+routes:
+  - { match: POST /v1/chat/completions, operation: chat, dialect: openai }
+  - { match: POST /v1/audio/speech, operation: audio.speech, dialect: openai }
+  - { match: "POST /v1/text-to-speech/{voice}", operation: text-to-speech, dialect: elevenlabs, stream: never }
+  - { match: POST /v1/responses, operation: responses, dialect: openai }
+`
+const usage = { prompt_tokens: 100, completion_tokens: 10 }
+const uses = { input: 100, output: 10 }
+const unsaid = { size: undefined, quality: undefined, n: undefined, multiplier: '0.5' }
+const asked = { messages: [{ role: 'user', content: 'x'.repeat(300) }] }
+
+t.test('an explained request costs what the real one is charged, with every condition and factor', async t => {
+  const { plan, upstream, post, settled, charges } = await start(t, { yaml: explained, upstreams: ['text'] })
+  upstream.answer({
+    choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
+    usage,
+  })
+  for (const [model, fields, amount, note] of [
+    ['plain', {}, '0.2506', undefined],
+    ['long', {}, '0.0021', 'the prices for input_above 50 apply'],
+    ['fast', {}, '0.0006', undefined],
+    ['fast', { service_tier: 'priority' }, '0.0018', 'times 3 for service_tier priority'],
+    ['local', {}, '0.0042', 'times 7 for region eu'],
+  ] as const) {
+    const name = caseName({ model, fields: JSON.stringify(fields) })
+    const body = { ...asked, ...fields }
+    const { quote, warnings } = await explainRequest(plan, { ...unsaid, model, operation: 'chat', fields: body, uses })
+    await (await post('/v1/chat/completions', { model, ...body })).text()
+    await settled()
+    t.match(await charges(1), [{ amount }], name)
+    t.equal(quote?.expected, amount, name)
+    if (note !== undefined) t.ok(warnings.includes(note), `${name}: ${warnings.join('; ')}`)
+    // The prices, factors and quantities on the lines result in the amount.
+    const units = quote?.units ?? []
+    const sum = units.reduce((all, { price, per, times, quantity }) => {
+      return all + times.reduce((part, by) => part * Number(by), (Number(price) * (quantity ?? 0)) / per)
+    }, 0)
+    t.equal(sum.toFixed(6), Number(amount).toFixed(6), name)
+  }
+})
+
+t.test('an explained request has the prices of the time at which it would begin', async t => {
+  const { plan } = await start(t, { yaml: explained, upstreams: ['text'] })
+  for (const [time, expected] of [
+    ['2026-11-28T12:00:00Z', '0.0006'],
+    ['2026-11-28T23:00:00Z', '0.00006'],
+  ] as const) {
+    const request = { ...unsaid, model: 'nightly', operation: 'chat', fields: asked, uses, at: Date.parse(time) }
+    t.equal((await explainRequest(plan, request)).quote?.expected, expected, time)
+  }
+})
+
+t.test('speech is explained by its own text, wherever its request names the model', async t => {
+  const started = await start(t, { yaml: explained, upstreams: ['text'] })
+  const { folder, upstream, post, settled, charges } = started
+  upstream.answer((res: ServerResponse) => void res.writeHead(200, { 'content-type': 'audio/mpeg' }).end('sound'))
+  const env = { TEXT_URL: upstream.url, TEXT_API_KEY: 'x' }
+  for (const [model, path, body] of [
+    ['said', '/v1/audio/speech', { model: 'said', voice: 'alloy', input: 'Hello!' }],
+    ['voiced', '/v1/text-to-speech/ann', { model_id: 'voiced', text: 'Hello!' }],
+  ] as const) {
+    const { stdout, stderr } = await runCli({ folder, yaml: explained, env }, 'explain', 'chat', '--model', model)
+    t.match(stdout, 'character at 1000.00 for 1,000,000', stderr)
+    t.match(stdout, '6 cost 0.006 USD', stderr)
+    await (await post(path, body)).text()
+    await settled()
+    t.match(await charges(1), [{ amount: '0.003' }], `${model}, at the factor of the group`)
+  }
+})
+
+t.test('an explained image of a tool holds as much as the real one: its tier and its tokens', async t => {
+  const { plan, newKey, post, upstream } = await start(t, { yaml: explained, upstreams: ['text'] })
+  upstream.answer({
+    id: 'r',
+    object: 'response',
+    status: 'completed',
+    output: [],
+    usage: { input_tokens: 1, output_tokens: 1 },
+  })
+  const fields = { input: 'a boat', tools: [{ type: 'image_generation' }], max_output_tokens: 1000 }
+  const { quote } = await explainRequest(plan, { ...unsaid, model: 'drawn', operation: 'responses', fields })
+  const most = Math.round(Number(quote?.at_most) * 1_000_000)
+  t.ok(most > 40_000, String(most))
+  for (const [budget, status] of [
+    [most - 1, 402],
+    [most, 200],
+  ] as const) {
+    const { key } = await newKey({ budget })
+    const answer = await post('/v1/responses', { model: 'drawn', ...fields }, { authorization: `Bearer ${key}` })
+    t.equal(answer.status, status, `${caseName({ budget })}: ${await answer.text()}`)
+  }
 })

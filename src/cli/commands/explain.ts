@@ -47,17 +47,6 @@ type ChatOptions = {
   readonly format: string
 }
 
-/** Request fields for the message and the maximum response length, by operation; others use the fields of a chat. */
-const questions: {
-  readonly [operation: string]: (text: string, most: number | undefined) => { readonly [name: string]: Json }
-} = {
-  responses: (input, most) => ({ input, ...(most !== undefined && { max_output_tokens: most }) }),
-  generate: (text, most) => ({
-    contents: [{ role: 'user', parts: [{ text }] }],
-    ...(most !== undefined && { generationConfig: { maxOutputTokens: most } }),
-  }),
-}
-
 function askChat(content: string, most: number | undefined): { readonly [name: string]: Json } {
   return { messages: [{ role: 'user', content }], ...(most !== undefined && { max_tokens: most }) }
 }
@@ -67,9 +56,9 @@ export async function explainChat(options: ChatOptions): Promise<void> {
   const plan = await readBooksPlan(options.config)
   const { group, message, maxTokens, inputTokens, outputTokens } = options
   const { multiplier, aliases } = groupOf(plan, group, options.model)
-  const traits = new Map((await listOperations()).map(one => [one.name, one.traits]))
+  const known = new Map((await listOperations()).map(one => [one.name, one]))
   const offered = await operationsOf(plan, aliases?.get(options.model) ?? options.model)
-  const operation = options.operation ?? offered.find(name => traits.get(name)?.images === undefined)
+  const operation = options.operation ?? offered.find(name => known.get(name)?.traits.images === undefined)
   if (offered.length > 0 && operation === undefined)
     throw new Exit(
       exitCodes.usage,
@@ -87,7 +76,7 @@ export async function explainChat(options: ChatOptions): Promise<void> {
     n: undefined,
     fields: {
       ...(options.body === undefined
-        ? (questions[operation ?? ''] ?? askChat)(message, maxTokens)
+        ? (known.get(operation ?? '')?.question ?? askChat)(message, maxTokens)
         : await readBody(options.body)),
       ...options.fields,
     },
@@ -180,9 +169,10 @@ function describeExtraLine({ name, per, price, price_at, once }: NonNullable<Quo
 
 const describeUnit =
   (currency: string) =>
-  ({ unit, price, per, price_at, quantity, amount }: NonNullable<Quoted['units']>[number]): string => {
+  ({ unit, price, per, price_at, times, quantity, amount }: NonNullable<Quoted['units']>[number]): string => {
+    const factors = times.map(by => ` × ${by}`).join('')
     const cost = quantity === null ? '' : `: ${quantity} cost ${amount} ${currency}`
-    return `unit       ${unit} at ${price} for ${per === 1 ? 'one' : per.toLocaleString('en')} (${price_at})${cost}`
+    return `unit       ${unit} at ${price} for ${per === 1 ? 'one' : per.toLocaleString('en')}${factors} (${price_at})${cost}`
   }
 
 function describeRetry({ on, attempts, if_sold }: NonNullable<RequestExplanation['retry']>): string {
