@@ -63,6 +63,17 @@ export const putKeyAnswer = object({
 
 const topUp = object({ id: text, amount: text, at: text, by: text, note: textOrNull })
 export const topUpAnswer = topUp
+const budgetMonth = {
+  ...object({
+    since: moment,
+    until: moment,
+    zone: text,
+    spent: listOf(object({ currency: text, amount: text, forecast: textOrNull })),
+  }),
+  description:
+    'Spending of the current month by currency, after refunds, and the forecast for the whole month. `forecast` is null in the first 1/24 of the month.',
+} as const
+
 export const budgetsAnswer = object({
   currency: text,
   budgets: listOf(
@@ -89,17 +100,10 @@ export const budgetsAnswer = object({
     description:
       'Number of end users with a budget and with spent or held amounts. `budgets` contains at most 100 of them, those with the least remaining.',
   },
-  month: {
-    ...object({
-      since: moment,
-      until: moment,
-      zone: text,
-      spent: listOf(object({ currency: text, amount: text, forecast: textOrNull })),
-    }),
-    description:
-      'Spending of the current month by currency, after refunds, and the forecast for the whole month. `forecast` is null in the first 1/24 of the month.',
-  },
+  count: { ...whole, description: 'Number of budgets that match. More than `budgets` has if `limit` is smaller.' },
+  month: budgetMonth,
 })
+export const budgetMonthAnswer = object({ currency: text, month: budgetMonth })
 export const balanceAnswer = object({
   currency: text,
   balance: {
@@ -124,6 +128,12 @@ export const usersAnswer = object({
       spent: { ...text, description: 'Total amount charged to all keys of the user, after refunds, as a decimal.' },
     }),
   ),
+  count: { ...whole, description: 'Number of all users, whatever `search` is.' },
+  active: { ...whole, description: 'Number of all active users.' },
+  next: {
+    ...textOrNull,
+    description: 'The `after` of the next page. Null if this is the last one, or if no `limit` was sent.',
+  },
 })
 export const groupsAnswer = object({
   groups: listOf(

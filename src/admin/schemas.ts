@@ -20,6 +20,13 @@ export const password = { type: 'string', minLength: 12, maxLength: 128 } as con
 export const passwordGuess = { type: 'string', maxLength: 1024 } as const
 export const reason = { type: 'string', minLength: 3, maxLength: 500, pattern: String.raw`^[^\p{Cc}]+$` } as const
 export const pageLimit = { type: 'integer', minimum: 1, maximum: 200, default: 50 } as const
+/** For lists that return all rows without it, as before they had pages. */
+export const optionalLimit = {
+  type: 'integer',
+  minimum: 1,
+  maximum: 200,
+  description: 'Maximum number of rows. Without it, all rows.',
+} as const
 export const rowId = { type: 'string', pattern: '^[a-z]+_[0-9a-z]{1,40}$' } as const
 
 /** The reason for refusing a text that does not match a pattern, by pattern. */

@@ -251,6 +251,7 @@ function addUsers(program: Command): void {
   users
     .command('list')
     .description('list the users, with group, role and status')
+    .option('--search <text>', 'only users whose name or group contains this text')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/users.ts')).listUsers(options))

@@ -1,10 +1,12 @@
 import type { Awaitable } from '../util/awaitable.ts'
-import { type WindowPeriod, windowsAmong } from './budget-period.ts'
+import { eachPage } from '../util/each-page.ts'
+import type { BudgetPeriod } from './budget-period.ts'
 import { budgetUsed, renewalAt } from './budget.ts'
 import {
   budgetOfEndUser,
   budgetOfUser,
   type Level,
+  type LevelName,
   levelsOf,
   type LevelSums,
   type NamedSums,
@@ -13,8 +15,10 @@ import {
 } from './levels.ts'
 import type { CompiledConfig } from './compiled-config.ts'
 import type { BudgetStatus } from './shapes/budget.ts'
+import type { KeyStore } from './keys.ts'
 import type { Key } from './shapes/key.ts'
 import type { User } from './shapes/user.ts'
+import type { UserStore } from './users.ts'
 
 /** The data for budget states. `plan`: the current configuration. */
 type Books = {
@@ -26,74 +30,125 @@ type Books = {
 /** The state of every budget, groups first. Accounts without a budget are left out. */
 export function budgetStatuses(from: Books & People): readonly BudgetStatus[] {
   const { plan, users, keys } = from
-  const stand = standFrom(from)
-  return [
-    ...[...plan.groups.values()].flatMap(({ name, budget }) =>
-      budget ? [stand({ kind: 'group', name, ...budget })] : [],
-    ),
-    ...users.flatMap(({ name, group, balance, ...user }) => {
-      const budget = budgetOfUser(user, plan.groups.get(group))
-      const paidIn = balance === null ? [] : [stand({ kind: 'balance', name, amount: balance, per: 'total' })]
-      return budget ? [stand({ kind: 'user', name, ...budget }), ...paidIn] : paidIn
-    }),
-    ...keys.flatMap(key => (key.status === 'revoked' ? [] : keyStatuses(from, key))),
-  ]
+  return [...[...groupLevels(plan), ...userLevels(plan, users)].map(standFrom(from)), ...statusesOfKeys(from, keys)]
+}
+
+function groupLevels({ groups }: Books['plan']): readonly Level[] {
+  return [...groups.values()].flatMap(({ name, budget }) => (budget ? [{ kind: 'group', name, ...budget }] : []))
+}
+
+/** The budgets and balances of users. */
+function userLevels({ groups }: Books['plan'], users: readonly User[]): readonly Level[] {
+  return users.flatMap(({ name, group, balance, ...user }): readonly Level[] => {
+    const budget = budgetOfUser(user, groups.get(group))
+    const paidIn: readonly Level[] = balance === null ? [] : [{ kind: 'balance', name, amount: balance, per: 'total' }]
+    return budget ? [{ kind: 'user', name, ...budget }, ...paidIn] : paidIn
+  })
+}
+
+function statusesOfKeys(from: Books, keys: readonly Key[]): readonly BudgetStatus[] {
+  return keys.flatMap(key => (key.status === 'revoked' ? [] : keyStatuses(from, key)))
 }
 
 /** The maximum number of listed end users: those with the least remaining budget. */
 const endUsersShown = 100
+/** Users or keys that are read at once. */
+const pageRows = 500
 
 type People = { readonly users: readonly User[]; readonly keys: readonly Key[] }
 
-/** Reads the sums of accounts in the windows that budgets use. */
-type SumsReader = {
-  levels(of: undefined, periods: ReturnType<typeof windowsIn>): Awaitable<readonly LevelSums[]>
-  endUsers(periods: ReturnType<typeof windowsIn>): Awaitable<readonly NamedSums[]>
-}
-
-/** The states of budgets for lists. */
-export type BudgetList = {
-  /** The states of groups, users, balances and keys; empty if a single end user is requested. */
-  readonly above: readonly BudgetStatus[]
-  /** The states of the end users with the least remaining budget, at most 100. */
-  readonly shown: readonly BudgetStatus[]
-  /** The number of end users with a budget and with spent or held amounts. */
-  readonly endUsers: number
-}
-
-/** Reads the states of all budgets. `owner`: only end users of this user. `called`: only end users with this name. */
-export async function listBudgetStatuses(
-  reader: SumsReader,
-  from: Omit<Books, 'sums'> & People & { readonly owner?: string | undefined; readonly called?: string | undefined },
-): Promise<BudgetList> {
-  const { plan, users, owner, called } = from
-  const windows = windowsIn(plan, users)
-  const [sums, ofEndUsers] = await Promise.all([
-    called === undefined ? reader.levels(undefined, windows) : undefined,
-    boundsEndUsers(plan) ? reader.endUsers(windows) : [],
-  ])
-  const endUsers = endUserStatuses({ ...from, sums: ofEndUsers }).filter(
-    ({ user }) => owner === undefined || user === owner,
-  )
-  return {
-    above: sums ? budgetStatuses({ ...from, sums }) : [],
-    shown: endUsers.slice(0, endUsersShown),
-    endUsers: endUsers.length,
+/** The part of a storage that has the budgets. */
+type BudgetStore = {
+  readonly users: Pick<UserStore, 'find' | 'list'>
+  readonly keys: Pick<KeyStore, 'list'>
+  readonly books: {
+    levels(of: readonly LevelName[], periods: readonly BudgetPeriod[]): Awaitable<readonly LevelSums[]>
+    endUsers(periods: readonly BudgetPeriod[]): Awaitable<readonly NamedSums[]>
   }
 }
 
+/** A part of the list of budgets. */
+export type BudgetPage = {
+  readonly budgets: readonly BudgetStatus[]
+  /** The names of the keys in `budgets`, by id. */
+  readonly names: ReadonlyMap<string, string>
+  /** The number of end users with a budget and with spent or held amounts; 0 before the last page. */
+  readonly endUsers: number
+}
+
+type BudgetQuery = Omit<Books, 'sums'> & {
+  /** Only the budgets that apply to this user: of the user, of their keys, groups and end users. */
+  readonly owner?: string | undefined
+  /** Only end users with this name. */
+  readonly called?: string | undefined
+}
+
+/**
+ * Reads the states of budgets: those of groups, of users with their balances, of keys, and of the end users with the
+ * least remaining budget, at most 100. Some at a time, because the states of all users and keys may be very many.
+ */
+export async function* readBudgets(store: BudgetStore, query: BudgetQuery): AsyncGenerator<BudgetPage> {
+  const { plan, now, owner, called } = query
+  const own = owner === undefined ? undefined : await readOwn(store, owner)
+  const userPages = own ? [own.users] : eachPage<User>(pageRows, last => store.users.list(afterUser(last)))
+  const keyPages = own ? [own.keys] : eachPage<Key>(pageRows, last => store.keys.list(beforeKey(last)))
+  const page = (budgets: readonly BudgetStatus[], names: BudgetPage['names'] = new Map(), endUsers = 0) =>
+    ({ budgets, names, endUsers }) satisfies BudgetPage
+  const stands = async (levels: readonly Level[]) => {
+    const periods = levels.map(({ per }) => per)
+    const sums = levels.length === 0 ? [] : await store.books.levels(levels, periods)
+    return page(levels.map(standFrom({ plan, sums, now })))
+  }
+  const isAll = called === undefined
+  const hasEndUsers = boundsEndUsers(plan)
+  if (isAll) yield await stands(groupLevels(plan).filter(({ name }) => !own || own.groups.has(name)))
+  const groupsOf: GroupsOf = new Map()
+  if (isAll || hasEndUsers)
+    for await (const users of userPages) {
+      if (hasEndUsers) for (const { name, group } of users) groupsOf.set(name, new Set([group]))
+      if (isAll) yield await stands(userLevels(plan, users))
+    }
+  if (isAll || hasEndUsers)
+    for await (const keys of keyPages) {
+      if (hasEndUsers)
+        for (const { status, user, group } of keys) if (status !== 'revoked' && group) groupsOf.get(user)?.add(group)
+      const names = new Map(keys.map(({ id, name }) => [id, name]))
+      if (isAll) yield page(statusesOfKeys({ plan, sums: [], now }, keys), names)
+    }
+  if (!hasEndUsers) return
+  const sums = await store.books.endUsers(endUserPeriods(plan))
+  const endUsers = endUserStatuses({ plan, now, sums, called }, groupsOf)
+  yield page(endUsers.slice(0, endUsersShown), undefined, endUsers.length)
+}
+
+const afterUser = (last: User | undefined) => ({ limit: pageRows, ...(last && { after: last.name }) })
+const beforeKey = (last: Key | undefined) => ({
+  ownRules: true as const,
+  limit: pageRows,
+  ...(last && { before: last.id }),
+})
+
+/** A user, the user's keys that have rules of their own, and the groups of both. */
+async function readOwn({ users, keys }: BudgetStore, name: string) {
+  const [user, own] = await Promise.all([users.find(name), keys.list({ ownRules: true, user: name })])
+  const groups = own.flatMap(({ status, group, userGroup }) => (status === 'revoked' ? [] : [group ?? userGroup]))
+  return { users: user ? [user] : [], keys: own, groups: new Set(user ? [user.group, ...groups] : groups) }
+}
+
+/** The groups of a user and of the user's keys, by user. */
+type GroupsOf = Map<string, Set<string>>
+
 /**
  * The states of the budgets of end users with spent or held amounts, the lowest remainder first. An end user whose user
- * has keys in several groups counts once, with the group that leaves the least. `called`: only end users with this
- * name.
+ * has keys in several groups counts once, with the group that leaves the least. End users of users without groups here
+ * are left out. `called`: only end users with this name.
  */
 function endUserStatuses(
-  from: Omit<Books, 'sums'> & People & { readonly sums: readonly NamedSums[]; readonly called?: string | undefined },
+  from: Omit<Books, 'sums'> & { readonly sums: readonly NamedSums[]; readonly called?: string | undefined },
+  groupsOf: GroupsOf,
 ): readonly BudgetStatus[] {
-  const { plan, users, keys, sums, called } = from
+  const { plan, sums, called } = from
   const stand = standFrom(from)
-  const groupsOf = new Map(users.map(({ name, group }) => [name, new Set([group])]))
-  for (const { status, user, group } of keys) if (status !== 'revoked' && group) groupsOf.get(user)?.add(group)
   const share = ({ left, amount }: BudgetStatus): number => (amount === 0 ? 0 : left / amount)
   return sums
     .filter(one => called === undefined || one.called === called)
@@ -117,14 +172,11 @@ function boundsEndUsers({ groups }: Pick<Books['plan'], 'groups'>): boolean {
   return groups.values().some(({ endUserBudget, endUserBudgets }) => (endUserBudget ?? endUserBudgets) !== undefined)
 }
 
-/** The periods of budgets in the configuration and of users that are sums of days. */
-export function windowsIn(plan: Books['plan'], users: readonly User[]): readonly WindowPeriod[] {
-  const ofGroups = plan.groups
-    .values()
-    .flatMap(({ budget, userBudget, endUserBudget, endUserBudgets }) =>
-      [budget, userBudget, endUserBudget, ...(endUserBudgets?.values() ?? [])].map(one => one?.per),
-    )
-  return windowsAmong([...ofGroups, ...users.map(({ budgetPeriod }) => budgetPeriod)])
+/** The periods of end users' budgets. */
+function endUserPeriods({ groups }: Books['plan']): readonly BudgetPeriod[] {
+  return [...groups.values()].flatMap(({ endUserBudget, endUserBudgets }) =>
+    [...(endUserBudget ? [endUserBudget] : []), ...(endUserBudgets?.values() ?? [])].map(({ per }) => per),
+  )
 }
 
 /** The accounts whose sums `tightestOf` needs for some keys, without duplicates per period. */

@@ -132,8 +132,8 @@ export type KeyStore = {
   /** Newest first; all of them unless a limit is given. */
   list(filter: KeyFilter): Awaitable<readonly Key[]>
   count(): Awaitable<number>
-  /** Usage of all keys, by user. */
-  uses(): Awaitable<readonly KeyUse[]>
+  /** Usage of the keys of some users, by user. */
+  uses(users: readonly string[]): Awaitable<readonly KeyUse[]>
   totals(user?: string): Awaitable<KeyTotals>
   members(): Awaitable<readonly GroupMembers[]>
   /**

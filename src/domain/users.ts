@@ -26,6 +26,17 @@ export type TopUp = {
   readonly note: string | null
 }
 
+/** A selection of users, by name: all of them may be very many. */
+export type UserFilter = {
+  /** A part of the name or of the group's name, case-insensitive. */
+  readonly search?: string
+  readonly limit: number
+  /** The name of the last user of the previous page. */
+  readonly after?: string
+}
+
+export type UserTotals = { readonly count: number; readonly active: number }
+
 /** Stores users. Every change names its actor and writes a row of the audit log in the same transaction. */
 export type UserStore = {
   /** @throws StorageError `user_exists` */
@@ -33,7 +44,9 @@ export type UserStore = {
   find(name: string): Awaitable<User | undefined>
   /** The password's hash; undefined if there is no such user or no password. */
   passwordHash(name: string): Awaitable<string | undefined>
-  list(): Awaitable<readonly User[]>
+  /** By name; all of them without a filter. */
+  list(filter?: UserFilter): Awaitable<readonly User[]>
+  totals(): Awaitable<UserTotals>
   /** A user who is disabled or gets another role loses all sessions. Undefined if there is no such user. */
   change(name: string, change: UserChange, by: string, ways?: WaysIn): Awaitable<User | undefined>
   /** The data that an erasure would cover. Undefined if there is no such user. */

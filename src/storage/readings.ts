@@ -48,6 +48,8 @@ import type {
   VendorRow,
   WebhookState,
   User,
+  UserFilter,
+  UserTotals,
 } from '../domain/index.ts'
 import type { Awaitable } from '../util/index.ts'
 import { readAlerts } from './events/alerts.ts'
@@ -62,7 +64,7 @@ import { readEndUserSums, readSums } from './accounts/read-sums.ts'
 import { readTopUps } from './accounts/top-up.ts'
 import { countMembers, sumKeys, sumKeyUses } from './keys/find.ts'
 import { findAlike } from './people/invitations.ts'
-import { listUsers } from './people/users.ts'
+import { countUsers, listUsers } from './people/users.ts'
 import { listLogs } from './journal/list.ts'
 import { sumLatency } from './journal/latency.ts'
 import { countSteps } from './journal/steps.ts'
@@ -90,10 +92,11 @@ import type { Tables } from './tables.ts'
 /** Lists and audits, by name. All of them are sent to threads. */
 export type Readings = {
   keys: { given: KeyFilter; gives: readonly Key[] }
-  keyUses: { given: null; gives: readonly KeyUse[] }
+  keyUses: { given: { readonly users: readonly string[] }; gives: readonly KeyUse[] }
   keyTotals: { given: { readonly user: string | null }; gives: KeyTotals }
   members: { given: null; gives: readonly GroupMembers[] }
-  users: { given: null; gives: readonly User[] }
+  users: { given: UserFilter | null; gives: readonly User[] }
+  userTotals: { given: null; gives: UserTotals }
   alike: { given: { readonly name: string }; gives: string | null }
   trail: { given: TrailFilter; gives: readonly TrailRow[] }
   trailCounts: { given: Omit<TrailFilter, 'limit' | 'before'>; gives: readonly TrailCount[] }
@@ -173,10 +176,11 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
       const { db, listKeys } = await load()
       return listKeys(db, filter)
     },
-    keyUses: () => run(sumKeyUses()),
+    keyUses: ({ users }) => run(sumKeyUses(users)),
     keyTotals: ({ user }) => run(sumKeys(user)),
     members: () => run(countMembers()),
-    users: () => run(listUsers()),
+    users: filter => run(listUsers(filter)),
+    userTotals: () => run(countUsers()),
     alike: ({ name }) => run(findAlike(name)),
     async trail(filter) {
       const { db, listTrail } = await load()

@@ -273,7 +273,7 @@ function createKeys({ clock, reads, reader, writer }: StorageParts, changes: Own
     list: filter => reader.ask('keys', filter),
     revoke: (id, by = nobody) => changes.counted({ key: id }, writer.submit('revokeKey', { id, by, at: clock.now() })),
     count: () => reads.run(countKeys()),
-    uses: () => reader.ask('keyUses', null),
+    uses: users => reader.ask('keyUses', { users }),
     totals: user => reader.ask('keyTotals', { user: user ?? null }),
     members: () => reader.ask('members', null),
     revision: () => reads.run(readKeyRevision()),
@@ -294,7 +294,8 @@ function createUsers(
     },
     find: name => reads.run(findUser(name)),
     passwordHash: name => reads.run(readPasswordHash(name)),
-    list: () => reader.ask('users', null),
+    list: filter => reader.ask('users', filter ?? null),
+    totals: () => reader.ask('userTotals', null),
     change: (name, change, by, ways) =>
       changes.counted(
         { user: name },

@@ -317,8 +317,15 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
 
   await t.test("the spend of each user's keys, and the last use", async t => {
     const all = await keys.list({ sessions: true, limit: 1_000 })
-    const uses = await keys.uses()
-    t.same(uses.map(({ user }) => user).toSorted(), [...new Set(all.map(({ user }) => user))].toSorted())
+    const users = [...new Set(all.map(({ user }) => user))]
+    const uses = await keys.uses([...users, 'nobody'])
+    t.same(uses.map(({ user }) => user).toSorted(), users.toSorted())
+    t.same(
+      (await keys.uses(users.slice(0, 1))).map(({ user }) => user),
+      users.slice(0, 1),
+      'of the named users only',
+    )
+    t.same(await keys.uses([]), [])
     for (const { user, spent, lastUsedAt } of uses) {
       const own = all.filter(key => key.user === user)
       t.ok(spent > 0, user)

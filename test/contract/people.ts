@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
-import type { Key, SavedView, Session } from '../../src/domain/index.ts'
+import type { Key, SavedView, Session, User } from '../../src/domain/index.ts'
 import { budgetUsed, viewsMax } from '../../src/domain/index.ts'
+import { eachPage } from '../../src/util/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { clockAt, type Harness, holdOf, line, newKey } from './storage.ts'
 
@@ -231,6 +232,24 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
         caseName({ user }),
       )
     const people = await users.list()
+    const names = people.map(({ name }) => name)
+    t.same(
+      await users.totals(),
+      { count: names.length, active: people.filter(({ status }) => status === 'active').length },
+      'counts the users',
+    )
+    const namesOf = async (filter: Parameters<typeof users.list>[0]) => (await users.list(filter)).map(one => one.name)
+    const pages: string[] = []
+    for await (const page of eachPage<User>(2, last => users.list({ limit: 2, ...(last && { after: last.name }) })))
+      pages.push(...page.map(({ name }) => name))
+    t.same(pages, names, 'pages have each user once')
+    t.same(await namesOf({ limit: 9, search: 'PAGE' }), ['pages'], 'by a part of the name, in any case')
+    t.same(await namesOf({ limit: 9, search: 'p%s' }), [], 'as it is written')
+    t.same(
+      await namesOf({ limit: 99, search: 'artne' }),
+      people.filter(({ name, group }) => `${name} ${group}`.includes('artne')).map(({ name }) => name),
+      'by a part of the group',
+    )
     const members = await keys.members()
     t.same(
       members.toSorted((a, b) => (a.group < b.group ? -1 : 1)),

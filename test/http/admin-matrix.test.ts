@@ -187,6 +187,7 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'POST /api/admin-tokens': ['admin'],
   'DELETE /api/admin-tokens/:id': ['admin'],
   'GET /api/users': ['viewer', 'billing', 'admin'],
+  'GET /api/users/:name': ['viewer', 'billing', 'admin'],
   'GET /api/groups': ['viewer', 'billing', 'admin'],
   'GET /api/audit': ['viewer', 'billing', 'admin'],
   'GET /api/audit/totals': ['viewer', 'billing', 'admin'],

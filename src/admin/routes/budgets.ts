@@ -6,58 +6,74 @@ import {
   quarterMs,
   spellOf,
   budgetStatuses,
-  listBudgetStatuses,
-  type User,
+  readBudgets,
 } from '../../domain/index.ts'
 import { formatMoney, parseMoney } from '../../util/index.ts'
-import { balanceAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
+import { balanceAnswer, budgetMonthAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
 import { refusalsOf } from '../budget-refusals.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { ownerOf, sessionUserOf } from '../session-user.ts'
+import { decimal, optionalLimit } from '../schemas.ts'
 import { toMoment } from '../to-moment.ts'
-import { decimal } from '../../domain/shapes/schemas.ts'
+import { wholeList } from '../whole-list.ts'
 
-type Found = {
-  readonly budgets: readonly BudgetStatus[]
-  /** The number of all end users; `budgets` contains only as many as a list shows. */
-  readonly endUsers: number
-  /** The names of keys by their ids. */
-  readonly names: ReadonlyMap<string, string>
+type Named = {
+  /** The name of a key; null for other levels. */
+  readonly called: string | null
+  /** The time since which the budget has refused requests. */
+  readonly refused: number | undefined
 }
+
+/** A budget as the console shows it, with its place in the list. */
+function showBudget(status: BudgetStatus, { called, refused }: Named, now: number, zone: string) {
+  const pace = paceOf(status.per, now, zone)
+  const forecast = pace ? forecastOf(status.spent, pace, now) : null
+  return {
+    order: orderOf(status, forecast, refused !== undefined),
+    shown: {
+      ...budgetView.show(status),
+      called,
+      forecast: forecast === null ? null : formatMoney(forecast),
+      refused_since: refused === undefined ? null : toMoment(refused),
+    },
+  }
+}
+
+type ShownBudget = ReturnType<typeof showBudget>
+
+/** Budgets, some at a time. `countEndUsers` gets the number of end users with a budget. */
+async function* showBudgets(
+  { parts }: AdminRequest,
+  which: { readonly owner: string | undefined; readonly called: string | undefined },
+  countEndUsers: (more: number) => void,
+): AsyncGenerator<readonly ShownBudget[]> {
+  const plan = parts.plan()
+  const now = parts.clock.now()
+  const { events } = await parts.storage.watch.alerts()
+  for await (const { budgets, names, endUsers } of readBudgets(parts.storage, { plan, now, ...which })) {
+    countEndUsers(endUsers)
+    const refusals = refusalsOf(events, budgets, now)
+    yield budgets.map(status => {
+      const called = status.level === 'key' ? (names.get(status.name) ?? null) : null
+      return showBudget(status, { called, refused: refusals.get(status) }, now, plan.timeZone)
+    })
+  }
+}
+
+/** From this share on, a budget is nearly spent. */
+const nearShare = 0.8
 
 /**
- * The states of all budgets, or of those that apply to one user: those of their keys, of the user, of their groups, and
- * of their end users.
- * @param called the name of the only end user to read
+ * The place of a budget in a list of those nearest to exhaustion, the highest first: budgets that refuse requests, then
+ * those nearly spent, then those that the forecast exceeds.
  */
-async function readBudgets(
-  parts: AdminRequest['parts'],
-  owner: string | undefined,
-  called: string | undefined,
-): Promise<Found> {
-  const { storage, clock } = parts
-  const plan = parts.plan()
-  const [users, keys] = await Promise.all([
-    owner === undefined ? storage.users.list() : findUser(storage, owner),
-    storage.keys.list({ ownRules: true, ...(owner !== undefined && { user: owner }) }),
-  ])
-  const list = await listBudgetStatuses(storage.books, { plan, users, keys, now: clock.now(), owner, called })
-  const { above, shown, endUsers } = list
-  const names = new Map(keys.map(({ id, name }) => [id, name]))
-  if (owner === undefined) return { endUsers, names, budgets: [...above, ...shown] }
-  const groups = new Set([
-    ...users.flatMap(({ name, group }) => (name === owner ? [group] : [])),
-    ...keys.flatMap(({ status, group, userGroup }) => (status === 'revoked' ? [] : [group ?? userGroup])),
-  ])
-  const theirs = above.filter(({ level, name, user }) => (level === 'group' ? groups.has(name) : user === owner))
-  return { endUsers, names, budgets: [...theirs, ...shown] }
-}
-
-async function findUser({ users }: AdminRequest['parts']['storage'], name: string): Promise<readonly User[]> {
-  const user = await users.find(name)
-  return user ? [user] : []
+function orderOf({ amount, left, soft }: BudgetStatus, forecast: number | null, refuses: boolean): number {
+  const share = amount === 0 ? 1 : 1 - left / amount
+  if (left === 0 || refuses) return share + (soft ? 30 : 40)
+  if (share >= nearShare) return share + 20
+  return forecast !== null && forecast > amount ? share + 10 : share
 }
 
 export const budgetRoutes = [
@@ -73,35 +89,48 @@ export const budgetRoutes = [
       properties: {
         user: { type: 'string', minLength: 1, maxLength: 64, description: 'Only budgets that apply to this user.' },
         end_user: { type: 'string', minLength: 1, maxLength: 256, description: 'Only budgets of this end user.' },
+        limit: {
+          ...optionalLimit,
+          description: 'Maximum number of budgets, those nearest to exhaustion. Without it, all of them.',
+        },
       },
     },
     answer: budgetsAnswer,
     async handle(request) {
       const own = ownerOf(request)
-      const { user, end_user: endUser } = request.query
+      const { user, end_user: called, limit } = request.query
       if (own !== undefined && user !== undefined && user !== own) throw fail('forbidden', {}, { param: 'user' })
       const owner = own ?? user
-      const { budgets: seen, endUsers, names } = await readBudgets(request.parts, owner, endUser)
-      const { timeZone, currency } = request.parts.plan()
-      const now = request.parts.clock.now()
-      const [month, { events }] = await Promise.all([
-        sumMonth(request, owner, timeZone, now),
-        request.parts.storage.watch.alerts(),
-      ])
-      const refusals = refusalsOf(events, seen, now)
-      const budgets = seen.map(status => {
-        const { level, name, per, spent } = status
-        const pace = paceOf(per, now, timeZone)
-        const forecast = pace ? forecastOf(spent, pace, now) : null
-        const refused = refusals.get(status)
-        return {
-          ...budgetView.show(status),
-          called: level === 'key' ? (names.get(name) ?? null) : null,
-          forecast: forecast === null ? null : formatMoney(forecast),
-          refused_since: refused === undefined ? null : toMoment(refused),
+      const { currency } = request.parts.plan()
+      const month = await sumMonth(request, owner)
+      let [count, endUsers] = [0, 0]
+      const pages = showBudgets(request, { owner, called }, more => (endUsers += more))
+      const rest = () => ({ currency, count, end_users: endUsers, month })
+      if (limit === undefined) {
+        const all = async function* () {
+          for await (const rows of pages) {
+            count += rows.length
+            yield rows.map(({ shown }) => shown)
+          }
         }
-      })
-      return { currency, budgets, end_users: endUsers, month }
+        return wholeList(request, 'budgets', all(), rest)
+      }
+      let nearest: ShownBudget[] = []
+      for await (const rows of pages) {
+        count += rows.length
+        nearest = [...nearest, ...rows].sort((a, b) => b.order - a.order).slice(0, limit)
+      }
+      return { budgets: nearest.map(({ shown }) => shown), ...rest() }
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/api/budgets/month',
+    access: 'user',
+    summary: 'Get the spending of this month and its forecast. Users who are not administrators get only their own.',
+    answer: budgetMonthAnswer,
+    async handle(request) {
+      return { currency: request.parts.plan().currency, month: await sumMonth(request, ownerOf(request)) }
     },
   }),
   defineRoute({
@@ -161,7 +190,9 @@ export const budgetRoutes = [
 ]
 
 /** The spending of this month so far after refunds, and the estimate for the whole month at that rate. */
-async function sumMonth({ parts }: AdminRequest, owner: string | undefined, zone: string, now: number) {
+async function sumMonth({ parts }: AdminRequest, owner: string | undefined) {
+  const { timeZone: zone } = parts.plan()
+  const now = parts.clock.now()
   const month = spellOf('month', now, zone)
   const until = Math.ceil((now + 1) / quarterMs) * quarterMs
   const where = owner === undefined ? {} : { user: owner }

@@ -4,23 +4,26 @@ import {
   showPeriod,
   type User,
   type UserChange,
+  type UserFilter,
   userBoundsSetBy,
   waysIn,
 } from '../../domain/index.ts'
-import { type Admits, formatMoney } from '../../util/index.ts'
+import { type Admits, eachPage, formatMoney } from '../../util/index.ts'
 import { settingSchemas, unset } from '../../domain/shapes/key.ts'
 import { showLimits } from '../../domain/shapes/limits.ts'
 import { userMembers, userView } from '../../domain/shapes/user.ts'
 import { groupsAnswer, userAnswer, usersAnswer } from '../answers.ts'
 import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
+import { pageOf } from '../page-of.ts'
 import { refuse } from '../reasons.ts'
-import { password, passwordGuess, role, userName, userStatus } from '../schemas.ts'
+import { optionalLimit, password, passwordGuess, role, userName, userStatus } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
 import { needRightsOver } from '../session/token-user.ts'
 import { toMoment } from '../to-moment.ts'
 import { sessionUserOf } from '../session-user.ts'
+import { wholeList } from '../whole-list.ts'
 import { checkGroup, checkPeriod, readSettings } from './keys.ts'
 
 const group = { type: 'string', minLength: 1, maxLength: 100 } as const
@@ -112,26 +115,74 @@ function showBudget(budget: Budget | undefined) {
   return budget ? { amount: formatMoney(budget.amount), ...showPeriod(budget.per), soft: budget.soft === true } : null
 }
 
+const usersAtOnce = 1_000
+
+type ShownUser = Awaited<ReturnType<typeof readUsers>>[number]
+
+/** Users with the use of their keys. */
+async function readUsers({ storage }: AdminRequest['parts'], filter: UserFilter) {
+  const users = await storage.users.list(filter)
+  const uses = await storage.keys.uses(users.map(({ name }) => name))
+  const used = new Map(uses.map(use => [use.user, use]))
+  return users.map(user => {
+    const { lastUsedAt = null, spent = 0 } = used.get(user.name) ?? {}
+    return {
+      ...userView.show(user),
+      last_used: lastUsedAt === null ? null : toMoment(lastUsedAt),
+      spent: formatMoney(spent),
+    }
+  })
+}
+
 export const peopleRoutes = [
   defineRoute({
     method: 'GET',
     url: '/api/users',
     access: 'readers',
-    summary: 'List all users, by name.',
+    summary: 'List users, by name. Without `limit`, all of them.',
+    query: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        limit: optionalLimit,
+        after: { type: 'string', minLength: 1, maxLength: 256, description: 'The `next` of the previous page.' },
+        search: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 100,
+          description: 'Only users whose name or group contains this text.',
+        },
+      },
+    },
     answer: usersAnswer,
-    async handle({ parts: { storage } }) {
-      const [users, uses] = await Promise.all([storage.users.list(), storage.keys.uses()])
-      const used = new Map(uses.map(use => [use.user, use]))
-      return {
-        users: users.map(user => {
-          const { lastUsedAt = null, spent = 0 } = used.get(user.name) ?? {}
-          return {
-            ...userView.show(user),
-            last_used: lastUsedAt === null ? null : toMoment(lastUsedAt),
-            spent: formatMoney(spent),
-          }
-        }),
+    async handle(request) {
+      const { parts, query } = request
+      const { limit, ...which } = query
+      const totals = await parts.storage.users.totals()
+      if (limit === undefined) {
+        const pages = eachPage<ShownUser>(usersAtOnce, last =>
+          readUsers(parts, { ...which, limit: usersAtOnce, ...(last && { after: last.name }) }),
+        )
+        return wholeList(request, 'users', pages, () => ({ ...totals, next: null }))
       }
+      const { rows, next } = await pageOf(
+        limit,
+        (user: ShownUser) => user.name,
+        limit => readUsers(parts, { ...which, limit }),
+      )
+      return { users: rows, ...totals, next }
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/api/users/:name',
+    access: 'readers',
+    summary: 'Get a user.',
+    answer: userAnswer,
+    async handle({ parts, params }) {
+      const user = await parts.storage.users.find(params['name'] ?? '')
+      if (!user) throw fail('not_found')
+      return userView.show(user)
     },
   }),
   defineRoute({

@@ -1,11 +1,4 @@
-import {
-  budgetView,
-  type BudgetStatus,
-  budgetStatuses,
-  formatMoney,
-  listBudgetStatuses,
-  parseMoney,
-} from '../../index.ts'
+import { budgetView, type BudgetStatus, budgetStatuses, formatMoney, parseMoney, readBudgets } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { formatPeriod } from '../key-settings.ts'
 import { actor, withStorage } from '../open-books.ts'
@@ -19,13 +12,16 @@ type Options = { readonly config: string; readonly format: string }
  */
 export async function listBudgets(options: Options & { readonly endUser?: string }): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
-    const [users, keys] = await Promise.all([storage.users.list(), storage.keys.list({ ownRules: true })])
     const { endUser: called } = options
-    const list = await listBudgetStatuses(storage.books, { plan, users, keys, now: Date.now(), called })
-    const { above, shown, endUsers } = list
-    const all = [...above, ...shown]
-    if (shown.length < endUsers)
-      say(`Of ${endUsers} end users with a budget, the ${shown.length} with the least left; --end-user NAME shows one.`)
+    const all: BudgetStatus[] = []
+    let endUsers = 0
+    for await (const page of readBudgets(storage, { plan, now: Date.now(), called })) {
+      for (const one of page.budgets) all.push(one)
+      endUsers += page.endUsers
+    }
+    const shown = all.filter(({ level }) => level === 'end_user').length
+    if (shown < endUsers)
+      say(`Of ${endUsers} end users with a budget, the ${shown} with the least left; --end-user NAME shows one.`)
     if (called !== undefined && all.length === 0)
       say(`The end user '${called}' has no budget, or has spent nothing of it yet.`)
     else if (all.length === 0) say('There are no budgets: spending of keys, users and groups is not limited.')

@@ -1,6 +1,7 @@
 import {
   createKey as makeKey,
   describePeriod,
+  eachPage,
   formatMoney,
   type Key,
   type KeyChange,
@@ -42,36 +43,31 @@ export async function createKey(options: CreateOptions): Promise<void> {
   })
 }
 
+const pageKeys = 1_000
+
 export async function listKeys(options: Options): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
     const rows: string[][] = []
-    for await (const key of eachKey(storage))
-      if (options.format === 'json') print(JSON.stringify(keyRecord(key, plan.timeZone)))
-      else
-        rows.push([
-          key.id,
-          key.name,
-          key.user,
-          key.group ?? key.userGroup,
-          key.hint,
-          key.status,
-          formatMoney(key.spent),
-          formatBudget(key),
-        ])
+    const pages = eachPage<Key>(pageKeys, last =>
+      storage.keys.list({ limit: pageKeys, ...(last && { before: last.id }) }),
+    )
+    for await (const keys of pages)
+      for (const key of keys)
+        if (options.format === 'json') print(JSON.stringify(keyRecord(key, plan.timeZone)))
+        else
+          rows.push([
+            key.id,
+            key.name,
+            key.user,
+            key.group ?? key.userGroup,
+            key.hint,
+            key.status,
+            formatMoney(key.spent),
+            formatBudget(key),
+          ])
     const titles = ['id', 'name', 'user', 'group', 'key', 'status', `spent (${plan.currency})`, 'budget']
     if (options.format !== 'json') print(formatTable(titles, rows))
   })
-}
-
-const pageKeys = 1_000
-
-/** All keys, newest first, read a page at a time. */
-async function* eachKey({ keys }: Pick<Storage, 'keys'>): AsyncGenerator<Key> {
-  for (let page: readonly Key[] | undefined; !page || page.length === pageKeys; ) {
-    const last = page?.at(-1)
-    page = await keys.list({ limit: pageKeys, ...(last && { before: last.id }) })
-    yield* page
-  }
 }
 
 export async function showKey(id: string, options: Options): Promise<void> {

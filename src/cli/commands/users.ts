@@ -1,4 +1,5 @@
 import {
+  eachPage,
   formatMoney,
   hashPassword,
   isUserName,
@@ -35,17 +36,24 @@ export async function createUser(
   })
 }
 
-export async function listUsers(options: { readonly config: string; readonly format: string }): Promise<void> {
+const pageUsers = 1_000
+
+export async function listUsers(options: {
+  readonly config: string
+  readonly format: string
+  readonly search?: string
+}): Promise<void> {
   await withStorage(options.config, async storage => {
-    const users = await storage.users.list()
-    if (options.format === 'json') for (const user of users) print(JSON.stringify(user))
-    else
-      print(
-        formatTable(
-          ['name', 'group', 'role', 'status'],
-          users.map(user => [user.name, user.group, user.role, user.status]),
-        ),
-      )
+    const { search } = options
+    const pages = eachPage<User>(pageUsers, last =>
+      storage.users.list({ limit: pageUsers, ...(last && { after: last.name }), ...(search && { search }) }),
+    )
+    const rows: string[][] = []
+    for await (const users of pages)
+      for (const user of users)
+        if (options.format === 'json') print(JSON.stringify(user))
+        else rows.push([user.name, user.group, user.role, user.status])
+    if (options.format !== 'json') print(formatTable(['name', 'group', 'role', 'status'], rows))
   })
 }
 

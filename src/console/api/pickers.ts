@@ -12,15 +12,14 @@ export type Pickable = 'model' | 'user' | 'key' | 'group'
 
 export type Picks = {
   readonly options: readonly Option[]
-  /** Searches keys by a text in their names, because there may be more keys than one page has. */
+  /** Searches by a text in the names, because there may be more than one page has. */
   readonly search: (text: string) => void
 }
 
-const keysMost = 50
+const picksMost = 50
 
-/** Keys whose names contain a text, with their users. `wanted`: false loads nothing. */
-export function useKeyPicks(wanted = true): Picks {
-  const readsAll = useMay('readers')
+/** A page of a list whose names contain a text. `path`: null loads nothing. */
+function useSearch<T>(path: string | null): { readonly last: T | undefined; readonly search: Picks['search'] } {
   const [text, setText] = useState('')
   const [search, setSearch] = useState('')
   useEffect(() => {
@@ -28,18 +27,26 @@ export function useKeyPicks(wanted = true): Picks {
     const timer = setTimeout(() => setSearch(text), 200)
     return () => clearTimeout(timer)
   }, [text])
-  const load = useLoad<KeyList>(wanted ? `/keys${queryText({ limit: keysMost, search })}` : null)
-  const keys = load.last?.keys ?? []
+  const load = useLoad<T>(path === null ? null : path + queryText({ limit: picksMost, search }))
+  return { last: load.last, search: setText }
+}
+
+/** Keys whose names contain a text, with their users. */
+export function useKeyPicks(): Picks {
+  const readsAll = useMay('readers')
+  const { last, search } = useSearch<KeyList>('/keys')
+  const keys = last?.keys ?? []
   return {
     options: keys.map(({ id, name, user }) => ({ value: id, text: name, ...(readsAll && { note: user }) })),
-    search: setText,
+    search,
   }
 }
 
-export function useUserPicks(wanted = true): readonly Option[] {
+/** Users whose names contain a text, with their groups; none for those who see only themselves. */
+export function useUserPicks(): Picks {
   const readsAll = useMay('readers')
-  const load = useLoad<UserList>(wanted && readsAll ? '/users' : null)
-  return (load.value?.users ?? []).map(({ name, group }) => ({ value: name, text: name, note: group }))
+  const { last, search } = useSearch<UserList>(readsAll ? '/users' : null)
+  return { options: (last?.users ?? []).map(({ name, group }) => ({ value: name, text: name, note: group })), search }
 }
 
 export function useModelPicks(): readonly Option[] {

@@ -9,6 +9,7 @@ export type { Duty, RequestExplanation }
 
 export type Session = AnswerOf<typeof answers.sessionAnswer>
 export type User = AnswerOf<typeof answers.userAnswer>
+export type BudgetMonth = AnswerOf<typeof answers.budgetMonthAnswer>
 export type UserList = AnswerOf<typeof answers.usersAnswer>
 export type WaysIn = AnswerOf<typeof answers.signInAnswer>
 export type Departure = AnswerOf<typeof answers.departureAnswer>

@@ -26,16 +26,15 @@ export function Palette({
   const { route } = useLocation()
   const id = useId()
   const changesUsers = useMay('admin')
-  const readsAll = useMay('readers')
   const keys = useKeyPicks()
-  const users = useUserPicks(readsAll)
+  const users = useUserPicks()
   const models = useModelPicks()
   const of = (word: string, found: readonly Option[], href: (value: string) => string): readonly Option[] =>
     found.map(({ value, text }) => ({ value: href(value), text, note: word }))
   const options = [
     ...ways.map(([href, word]) => ({ value: href, text: t(word), note: t('palette.page') })),
     ...of(t('token'), keys.options, value => `/console/tokens/${encodeURIComponent(value)}`),
-    ...of(t('user'), users, value =>
+    ...of(t('user'), users.options, value =>
       changesUsers ? `/console/users${queryText({ edit: value })}` : `/console/logs${queryText({ user: value })}`,
     ),
     ...of(t('model'), models, value => `/console/logs${queryText({ model: value })}`),
@@ -62,7 +61,10 @@ export function Palette({
           isFree
           isOnce
           isOpen
-          onSearch={keys.search}
+          onSearch={text => {
+            keys.search(text)
+            users.search(text)
+          }}
           onPick={(value, option) => {
             const href = option ? value : hrefOfText(value)
             onClose()

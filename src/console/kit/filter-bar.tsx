@@ -158,13 +158,35 @@ export function DaysFilter({
   )
 }
 
-/** A search in a list. `isLive`: searches after each letter, for completely loaded lists. */
-export function FindFilter({ label, value, isLive = false, onPick }: FilterProps & { readonly isLive?: boolean }) {
+/**
+ * A search in a list. `isLive`: searches while the user types: after each letter in completely loaded lists, or after a
+ * pause of `pauseMs` in lists that the gateway searches.
+ */
+export function FindFilter({
+  label,
+  value,
+  isLive = false,
+  pauseMs = 0,
+  onPick,
+}: FilterProps & { readonly isLive?: boolean; readonly pauseMs?: number }) {
   const input = useRef<HTMLInputElement>(null)
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => {
-    if (input.current) input.current.value = value ?? ''
+    // Letters that are typed before the address changes stay.
+    const isTyping = pauseMs > 0 && document.activeElement === input.current
+    if (input.current && !isTyping) input.current.value = value ?? ''
   }, [value])
-  const read = (event: { readonly currentTarget: HTMLInputElement }) => onPick(event.currentTarget.value)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const read = () => {
+    clearTimeout(timer.current)
+    if (input.current && input.current.value !== (value ?? '')) onPick(input.current.value)
+  }
+  const wait = () => {
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => latest.current(), pauseMs)
+  }
+  const latest = useRef(read)
+  latest.current = read
   return (
     <div class="find">
       <input
@@ -173,7 +195,8 @@ export function FindFilter({ label, value, isLive = false, onPick }: FilterProps
         autocomplete="off"
         aria-label={label}
         placeholder={label}
-        {...(isLive ? { onInput: read } : { onChange: read })}
+        onChange={read}
+        {...(isLive && { onInput: pauseMs > 0 ? wait : read })}
       />
     </div>
   )

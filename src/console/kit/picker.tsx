@@ -30,7 +30,8 @@ function KeyPicker(rest: Rest) {
 }
 
 function UserPicker(rest: Rest) {
-  return <Combobox {...rest} options={useUserPicks()} />
+  const { options, search } = useUserPicks()
+  return <Combobox {...rest} options={options} onSearch={search} />
 }
 
 function GroupPicker(rest: Rest) {

@@ -4,6 +4,7 @@ import { useMay, useSession } from '../api/session.ts'
 import type { Budget, BudgetList } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
+import { FilterBar, PickFilter } from '../kit/filter-bar.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Meter } from '../kit/meter.tsx'
 import { Forecast, Money, moneyColumn } from '../kit/money.tsx'
@@ -23,6 +24,9 @@ import { BudgetDialog, NewBudget } from './budgets/budget-dialog.tsx'
 import { costRangeOf } from './budgets/cost-range.ts'
 import { byTightness, statusOf } from './budgets/status.ts'
 
+/** The most budgets on the page, those nearest to exhaustion. */
+const rowsMax = 200
+
 /** The state of every budget and the month's forecast; budgets nearest to exhaustion first. */
 export function Budgets() {
   const { query, set } = useQuery()
@@ -30,7 +34,7 @@ export function Budgets() {
   const changes = useMay('admin')
   const { user } = useSession()
   const person = readsAll ? query['user'] : user.name
-  const load = useLoad<BudgetList>(`/budgets${queryText({ user: readsAll ? person : null })}`)
+  const load = useLoad<BudgetList>(`/budgets${queryText({ user: readsAll ? person : null, limit: rowsMax })}`)
   const close = () => set({ edit: null, new: null })
   const done = () => {
     load.reload()
@@ -50,11 +54,17 @@ export function Budgets() {
       }
     >
       <Loaded of={load} shape="costs">
-        {({ budgets, end_users: endUsers, month, currency }) => (
+        {({ budgets, count, end_users: endUsers, month, currency }) => (
           <div class="stack">
             <Month of={month} currency={currency} />
+            {readsAll && (
+              <FilterBar>
+                <PickFilter of="user" label={t('user')} value={person} isFree onPick={user => set({ user })} />
+              </FilterBar>
+            )}
             {person !== undefined && <p class="quiet">{t('budgets.apply', { user: person })}</p>}
-            <EndUsersShown budgets={budgets} count={endUsers} />
+            {count > budgets.length && <p class="quiet">{t('budgets.nearest', { count, shown: budgets.length })}</p>}
+            {count === budgets.length && <EndUsersShown budgets={budgets} count={endUsers} />}
             {budgets.length === 0 ? (
               <Empty title={t('budgets.none')}>
                 <p class="quiet">{t(readsAll ? 'budgets.none.text' : 'budgets.none.own')}</p>

@@ -119,7 +119,9 @@ function Find({
   return (
     <FilterBar>
       <FindFilter label={t('tokens.find')} value={find} onPick={value => set({ find: value })} />
-      {readsAll && <PickFilter of="user" label={t('user')} value={user} onPick={value => set({ user: value })} />}
+      {readsAll && (
+        <PickFilter of="user" label={t('user')} value={user} isFree onPick={value => set({ user: value })} />
+      )}
     </FilterBar>
   )
 }

@@ -2,15 +2,18 @@ import { useState } from 'preact/hooks'
 import { call, queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { sessionState, useMay, useSession } from '../api/session.ts'
-import type { BudgetList, Group, GroupList, User, UserList } from '../api/shapes.ts'
+import type { BudgetMonth, Group, GroupList, User, UserList } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
+import { Empty } from '../kit/empty.tsx'
 import { FilterBar, FindFilter } from '../kit/filter-bar.tsx'
 import { Form, SelectField, TextField } from '../kit/form.tsx'
-import { Loaded } from '../kit/loaded.tsx'
+import { Kept, Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
+import { Pager } from '../kit/pager.tsx'
+import { Problem } from '../kit/problem.tsx'
 import { Status } from '../kit/status.tsx'
-import { Table } from '../kit/table.tsx'
+import { type Column, Table } from '../kit/table.tsx'
 import { Tabs } from '../kit/tabs.tsx'
 import { Money } from '../kit/money.tsx'
 import { Time } from '../kit/time.tsx'
@@ -29,17 +32,19 @@ import { groupCeilings, userCeilings } from './users/ceiling-lists.tsx'
 import { EraseForm } from './users/erase-form.tsx'
 import { PlaceFields } from './users/place-fields.tsx'
 
+const pageRows = 100
+
 /** The users who may sign in, and the groups that set limits and multipliers. */
 export function Users() {
   const { query, set, path } = useQuery()
   const groups = useLoad<GroupList>('/groups')
-  const users = useLoad<UserList>('/users')
   const changes = useMay('admin')
-  const chosen = users.value?.users.find(({ name }) => name === query['edit'])
   const requested = query['tab']
   const ofAdmins = requested === 'invitations' || requested === 'admin-tokens'
   const tab = requested === 'groups' || (ofAdmins && changes) ? requested : 'users'
-  const close = () => set({ edit: null, new: null })
+  const search = { limit: pageRows, after: query['before'], search: query['find'] }
+  const users = useLoad<UserList>(tab === 'users' ? `/users${queryText(search)}` : null)
+  const close = () => set({ edit: null, new: null, before: query['before'] })
   const took = (text: string) => {
     users.reload()
     close()
@@ -82,23 +87,38 @@ export function Users() {
           </Loaded>
         )}
         {tab === 'users' && (
-          <Loaded of={users} shape="rows">
-            {value => (
-              <People
-                rows={value.users}
-                editHref={changes ? name => path + setQuery(query, { edit: name }) : undefined}
-              />
-            )}
-          </Loaded>
+          <div class="stack">
+            <div class="stack tight">
+              <Kept of={users}>{value => <UserTotals of={value} />}</Kept>
+              <FilterBar>
+                <FindFilter
+                  label={t('users.find')}
+                  value={query['find']}
+                  isLive
+                  pauseMs={200}
+                  onPick={find => set({ find })}
+                />
+              </FilterBar>
+            </div>
+            <Loaded of={users} shape="rows">
+              {value => (
+                <People
+                  of={value}
+                  busy={users.loading}
+                  editHref={changes ? name => path + setQuery(query, { edit: name }) : undefined}
+                />
+              )}
+            </Loaded>
+          </div>
         )}
       </Tabs>
       {changes && query['new'] === 'invitation' && <InviteDialog onClose={close} />}
       {changes && query['new'] === 'admin-token' && <AdminTokenDialog onClose={close} />}
       {changes && query['new'] === '1' && <CreateUser onDone={() => took(t('saved'))} onClose={close} />}
-      {changes && chosen && (
+      {changes && query['edit'] && (
         <EditUser
-          key={chosen.name}
-          of={chosen}
+          key={query['edit']}
+          name={query['edit']}
           onDone={() => took(t('saved'))}
           onErased={() => took(t('users.erased'))}
           onBusy={users.reload}
@@ -110,15 +130,15 @@ export function Users() {
 }
 
 /** The number of users, and their spending this month. */
-function UserTotals({ of }: { readonly of: readonly User[] }) {
+function UserTotals({ of }: { readonly of: UserList }) {
   // The same amount as on the budgets page, in the time zone of budgets.
-  const { value } = useLoad<BudgetList>('/budgets')
+  const { value } = useLoad<BudgetMonth>('/budgets/month')
   const { spent, zone } = value?.month ?? { spent: [], zone: '' }
   return (
     <Totals
       of={[
-        [t('users'), count(of.length)],
-        [t('status.active'), count(of.filter(({ status }) => status === 'active').length)],
+        [t('users'), count(of.count)],
+        [t('status.active'), count(of.active)],
         ...spent.map(
           ({ amount, currency }) =>
             [
@@ -134,75 +154,86 @@ function UserTotals({ of }: { readonly of: readonly User[] }) {
 }
 
 function People({
-  rows,
+  of,
+  busy,
   editHref,
 }: {
-  readonly rows: UserList['users']
+  readonly of: UserList
+  readonly busy: boolean
   readonly editHref: ((name: string) => string) | undefined
 }) {
   const { currency } = useSession().gateway
-  const { query, set } = useQuery()
-  const find = (query['find'] ?? '').toLowerCase()
-  const found = rows.filter(({ name, group }) => `${name} ${group}`.toLowerCase().includes(find))
+  const { query } = useQuery()
   return (
     <div class="stack">
-      <div class="stack tight">
-        <UserTotals of={rows} />
-        <FilterBar>
-          <FindFilter label={t('users.find')} value={query['find']} isLive onPick={find => set({ find })} />
-        </FilterBar>
-      </div>
-      <div class="sheet">
-        <Table
-          label={t('users')}
-          rows={found}
-          rowKey={user => user.name}
-          opens={editHref !== undefined}
-          columns={[
-            {
-              head: t('user.name'),
-              heading: true,
-              wide: true,
-              sortBy: user => user.name,
-              cell: user =>
-                editHref ? (
-                  <a class="theirs" href={editHref(user.name)}>
-                    {user.name}
-                  </a>
-                ) : (
-                  <span class="theirs">{user.name}</span>
-                ),
-            },
-            { head: t('role'), sortBy: user => user.role, cell: user => t(`role.${user.role}`) },
-            { head: t('group'), sortBy: user => user.group, cell: user => user.group },
-            { head: t('ceilings'), wide: true, sparse: true, cell: user => userCeilings(user, currency) },
-            { head: t('users.login'), cell: user => t(user.has_password ? 'users.has_password' : 'users.no_password') },
-            {
-              head: t('keys'),
-              cell: user => (
-                <a class="whole" href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>
-                  {t('users.tokens')}
-                </a>
-              ),
-            },
-            {
-              head: t('tokens.spent'),
-              numeric: true,
-              sortBy: user => microsOf(user.spent),
-              cell: user => (
-                <a href={`/console${queryText({ user: user.name })}`}>
-                  <Money amount={user.spent} currency={currency} />
-                </a>
-              ),
-            },
-            { head: t('tokens.last'), sortBy: user => user.last_used, cell: user => <Time at={user.last_used} /> },
-            { head: t('created'), sortBy: user => user.created, cell: user => <Time at={user.created} dayOnly /> },
-            { head: t('status'), cell: user => <Status name={user.status} /> },
-          ]}
-        />
-      </div>
+      {of.users.length === 0 ? (
+        <Empty title={t('users.none.found')} />
+      ) : (
+        <div class="sheet">
+          <Table
+            label={t('users')}
+            rows={of.users}
+            rowKey={user => user.name}
+            opens={editHref !== undefined}
+            columns={userColumns(currency, editHref, of.next === null && !query['before'])}
+          />
+        </div>
+      )}
+      <Pager next={of.next} busy={busy} isByTime={false} />
     </div>
   )
+}
+
+type ListedUser = UserList['users'][number]
+
+/** `isWhole`: the rows are all users, so that they can be sorted here. */
+function userColumns(
+  currency: string,
+  editHref: ((name: string) => string) | undefined,
+  isWhole: boolean,
+): readonly Column<ListedUser>[] {
+  const sorted = (sortBy: NonNullable<Column<ListedUser>['sortBy']>) => isWhole && { sortBy }
+  return [
+    {
+      head: t('user.name'),
+      heading: true,
+      wide: true,
+      ...sorted(user => user.name),
+      cell: user =>
+        editHref ? (
+          <a class="theirs" href={editHref(user.name)}>
+            {user.name}
+          </a>
+        ) : (
+          <span class="theirs">{user.name}</span>
+        ),
+    },
+    { head: t('role'), ...sorted(user => user.role), cell: user => t(`role.${user.role}`) },
+    { head: t('group'), ...sorted(user => user.group), cell: user => user.group },
+    { head: t('ceilings'), wide: true, sparse: true, cell: user => userCeilings(user, currency) },
+    { head: t('users.login'), cell: user => t(user.has_password ? 'users.has_password' : 'users.no_password') },
+    {
+      head: t('keys'),
+      cell: user => (
+        <a class="whole" href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>
+          {t('users.tokens')}
+        </a>
+      ),
+    },
+    {
+      head: t('tokens.spent'),
+      numeric: true,
+      ...sorted(user => microsOf(user.spent)),
+      cell: user => (
+        <a href={`/console${queryText({ user: user.name })}`}>
+          <Money amount={user.spent} currency={currency} />
+        </a>
+      ),
+    },
+    { head: t('tokens.last'), ...sorted(user => user.last_used), cell: user => <Time at={user.last_used} /> },
+    { head: t('created'), ...sorted(user => user.created), cell: user => <Time at={user.created} dayOnly /> },
+    { head: t('status'), cell: user => <Status name={user.status} /> },
+  ]
 }
 
 function Groups({ rows }: { readonly rows: readonly Group[] }) {
@@ -261,19 +292,30 @@ function CreateUser({ onDone, onClose }: { readonly onDone: () => void; readonly
   )
 }
 
-function EditUser({
-  of,
-  onDone,
-  onErased,
-  onBusy,
-  onClose,
-}: {
-  readonly of: User
+type EditProps = {
   readonly onDone: () => void
   readonly onErased: () => void
   readonly onBusy: () => void
   readonly onClose: () => void
-}) {
+}
+
+/** Loads the user each time it opens: the list may have old values, and has not every user. */
+function EditUser({ name, onBusy, ...rest }: EditProps & { readonly name: string }) {
+  const { value, error, reload } = useLoad<User>(`/users/${encodeURIComponent(name)}`)
+  const busy = () => {
+    reload()
+    onBusy()
+  }
+  if (value) return <UserDialog of={value} onBusy={busy} {...rest} />
+  if (!error) return null
+  return (
+    <Dialog title={<span class="theirs">{name}</span>} onClose={rest.onClose}>
+      <Problem error={error} />
+    </Dialog>
+  )
+}
+
+function UserDialog({ of, onDone, onErased, onBusy, onClose }: EditProps & { readonly of: User }) {
   const [what, setWhat] = useState('settings')
   const session = sessionState.value
   const isOwn = session.kind === 'in' && session.session.user.name === of.name

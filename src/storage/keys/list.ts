@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Key, KeyFilter } from '../../domain/index.ts'
+import { patternOf } from '../pattern-of.ts'
 import type { Row } from '../query.ts'
 import { toKey } from '../rows.ts'
 import type { Tables } from '../tables.ts'
@@ -26,8 +27,7 @@ export async function listKeys(db: Kysely<Tables>, filter: KeyFilter): Promise<r
     query = query.where(eb => eb.or([eb('key.budget', 'is not', null), eb('key.group_name', 'is not', null)]))
   if (filter.user !== undefined) query = query.where('key.user_name', '=', filter.user)
   if (filter.search !== undefined) {
-    const pattern = `%${filter.search.replaceAll(/[\\%_]/g, found => `\\${found}`)}%`
-    query = query.where(sql<boolean>`lower(key.name) LIKE lower(${pattern}) ESCAPE '\\'`)
+    query = query.where(sql<boolean>`lower(key.name) LIKE lower(${patternOf(filter.search)}) ESCAPE '\\'`)
   }
   if (filter.before !== undefined) query = query.where('key.id', '<', filter.before)
   if (filter.limit !== undefined) query = query.limit(filter.limit)

@@ -1,11 +1,12 @@
-import type { NewUser, User, UserChange, WaysIn } from '../../domain/index.ts'
+import type { NewUser, User, UserChange, UserFilter, UserTotals, WaysIn } from '../../domain/index.ts'
 import { cellsOf, columnsOf } from '../../domain/shapes/member.ts'
 import { userMembers, type UserSettings } from '../../domain/shapes/user.ts'
 import { StorageError } from '../errors.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
-import { textOrNull, toUser } from '../rows.ts'
+import { textOrNull, toUser, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { leave, type Signed } from './trail.ts'
+import { patternOf } from '../pattern-of.ts'
 import { refuseUnprintable } from '../plain-names.ts'
 
 const columns = columnsOf(userMembers).join(', ')
@@ -25,10 +26,34 @@ export function* findUser(name: string): QueryProgram<User | undefined> {
   return row && toUser(row)
 }
 
-/** By name. */
-export function* listUsers(): QueryProgram<readonly User[]> {
-  const rows = yield ask(`SELECT ${columns} FROM "user" WHERE erased_at IS NULL ORDER BY name`)
+/** By name; all users without a filter. */
+export function* listUsers(filter: UserFilter | null): QueryProgram<readonly User[]> {
+  const { after, search, limit } = filter ?? {}
+  const conditions = ['erased_at IS NULL']
+  const values: (string | number)[] = []
+  if (after !== undefined) {
+    conditions.push('name > ?')
+    values.push(after)
+  }
+  if (search !== undefined) {
+    const contains = (column: string) => `lower(${column}) LIKE lower(?) ESCAPE '\\'`
+    conditions.push(`(${contains('name')} OR ${contains('group_name')})`)
+    values.push(patternOf(search), patternOf(search))
+  }
+  if (limit !== undefined) values.push(limit)
+  const rows = yield ask(
+    `SELECT ${columns} FROM "user" WHERE ${conditions.join(' AND ')} ORDER BY name${limit === undefined ? '' : ' LIMIT ?'}`,
+    ...values,
+  )
   return rows.map(toUser)
+}
+
+export function* countUsers(): QueryProgram<UserTotals> {
+  const [row = {}] = yield ask(
+    `SELECT count(*) AS count, coalesce(sum(CASE WHEN status = 'active' THEN 1 ELSE 0 END), 0) AS active
+     FROM "user" WHERE erased_at IS NULL`,
+  )
+  return { count: whole(row, 'count'), active: whole(row, 'active') }
 }
 
 export function* readPasswordHash(name: string): QueryProgram<string | undefined> {

@@ -38,14 +38,17 @@ export function AuditFilters({
         label={t('audit.subject')}
         value={subject}
         options={[
-          ...users.map(one => ({ ...one, note: t('user') })),
+          ...users.options.map(one => ({ ...one, note: t('user') })),
           ...Object.entries(keyNames)
             .filter(([id]) => id === subject && keys.options.every(({ value }) => value !== id))
             .map(([value, text]) => ({ value, text, note: t('token') })),
           ...keys.options.map(one => ({ ...one, note: t('token') })),
         ]}
         isFree
-        onSearch={keys.search}
+        onSearch={text => {
+          users.search(text)
+          keys.search(text)
+        }}
         onPick={pick('subject')}
       />
     </FilterBar>

@@ -77,7 +77,13 @@ export function NewBudget({ onDone, onClose }: { readonly onDone: () => void; re
             options={(['user', 'key'] as const).map(one => [one, t(`budgets.level.${one}`)] as const)}
             onInput={value => setLevel(value === 'key' ? 'key' : 'user')}
           />
-          <PickField key={level} of={level} name="whose" label={t(`budgets.level.${level}`)} />
+          <PickField
+            key={level}
+            of={level}
+            name="whose"
+            label={t(`budgets.level.${level}`)}
+            isFree={level === 'user'}
+          />
         </div>
         <BudgetFields level={level} />
       </Form>

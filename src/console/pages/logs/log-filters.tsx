@@ -49,7 +49,7 @@ export function LogFilters(props: LogFiltersProps) {
   const { key } = query
   return (
     <FilterBar onClear={isUsed && (() => set(noFilters))}>
-      <Find {...props} />
+      <Find set={set} />
       <Choices
         label={t('costs.range')}
         of={logRanges.map(one => [one, t(`costs.${one}`)] as const)}
@@ -121,16 +121,16 @@ function Span({ query, set }: Pick<LogFiltersProps, 'query' | 'set'>) {
 }
 
 /** One search for everything: a request's id, or a part of the name of a model, key or user. */
-function Find({ set, readsAll }: LogFiltersProps) {
+function Find({ set }: Pick<LogFiltersProps, 'set'>) {
   const id = useId()
   const keys = useKeyPicks()
-  const users = useUserPicks(readsAll)
+  const users = useUserPicks()
   const tagged = (kind: 'model' | 'user' | 'key', word: string, of: readonly Option[]) =>
     of.map(({ value, text }) => ({ value: `${kind} ${value}`, text, note: word }))
   const options = [
     ...tagged('model', t('model'), useModelPicks()),
     ...tagged('key', t('token'), keys.options),
-    ...tagged('user', t('user'), users),
+    ...tagged('user', t('user'), users.options),
   ]
   return (
     <div class="find">
@@ -144,7 +144,10 @@ function Find({ set, readsAll }: LogFiltersProps) {
         placeholder={t('filter.find')}
         isFree
         isOnce
-        onSearch={keys.search}
+        onSearch={text => {
+          keys.search(text)
+          users.search(text)
+        }}
         onPick={(value, option) => {
           if (!option) return set({ [/^req_\w+$/.test(value) ? 'id' : 'model']: value })
           const [kind = '', name] = value.split(/ (.*)/s, 2)
