@@ -64,6 +64,8 @@ function migrateAlone(path: string, options: ConnectOptions): void {
     throw isBusy(error) ? new StorageError('storage_open', { path }) : error
   }
   try {
+    // Another process may have been faster: its copy has the earlier state.
+    if (isCurrent(connection, path)) return
     keepCopy(connection, path)
     migrateKnown(connection, path)
   } finally {
