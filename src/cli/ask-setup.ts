@@ -1,37 +1,64 @@
-import { cancel, intro, outro, select, text } from '@clack/prompts'
+import type { Readable, Writable } from 'node:stream'
+import { autocompleteMultiselect, cancel, intro, outro, select, text } from '@clack/prompts'
+import type { Recipe } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 
 /** The questions for a new configuration; each is a flag too. */
 export type SetupAnswers = {
-  readonly upstreams: ReadonlyMap<string, string>
+  readonly vendor: readonly string[]
   readonly listen?: string
   readonly storage?: string
   readonly counters?: string
 }
 
-/** Prompts on a terminal for the answers that no flag has set. @throws Exit 1 when the person leaves */
-export async function askSetup(known: SetupAnswers, names: readonly string[]): Promise<SetupAnswers> {
-  intro('Set up a new gateway. Press Enter to accept a default.', streams)
-  const upstreams = new Map(known.upstreams)
-  for (const name of names) {
-    if (upstreams.has(name)) continue
-    const url = await ask(`URL of the upstream '${name}'? Leave empty to simulate it for now`, 'https://…', checkUrl)
-    if (url !== '') upstreams.set(name, url)
+type Terminal = { readonly input: Readable; readonly output: Writable }
+
+/**
+ * Prompts on a terminal for the answers that no flag has set. `recipes`: the vendors to choose from; undefined if flags
+ * have named upstreams.
+ * @throws Exit 1 when the person leaves
+ */
+export async function askSetup(
+  known: SetupAnswers,
+  recipes: readonly Recipe[] | undefined,
+  // Questions are for people, so they go to standard error.
+  terminal: Terminal = { input: process.stdin, output: process.stderr },
+): Promise<SetupAnswers> {
+  const given = <T>(answer: T): Exclude<T, symbol> => {
+    if (typeof answer !== 'symbol') return answer as Exclude<T, symbol>
+    cancel('Nothing was written.', terminal)
+    throw new Exit(exitCodes.failure, '')
   }
-  const listen = known.listen ?? (await ask('Address for clients?', '127.0.0.1:8080'))
+  const choose = async (message: string, options: { value: string; label: string }[]): Promise<string> =>
+    given(await select({ message, options, ...terminal }))
+
+  intro('Set up a new gateway. Press Enter to accept a default.', terminal)
+  const vendor = recipes
+    ? given(await autocompleteMultiselect({ ...vendors, options: recipes.map(optionOf), ...terminal }))
+    : known.vendor
+  const listen =
+    known.listen ??
+    given(await text({ message: 'Address for clients?', placeholder: '127.0.0.1:8080', defaultValue: '', ...terminal }))
   const storage = known.storage ?? (await choose('Storage for keys and charges?', storages))
   const counters = known.counters ?? (await choose('Store for rate limit counters?', countings))
-  outro('Setup complete.', streams)
+  outro('Setup complete.', terminal)
   return {
-    upstreams,
+    vendor,
     ...(listen !== '' && { listen }),
     ...(storage !== '' && { storage }),
     ...(counters !== '' && { counters }),
   }
 }
 
-/** Questions are for people, so they go to standard error. */
-const streams = { output: process.stderr }
+const vendors = {
+  message: 'Which vendors do you use? Without one, the gateway starts with simulated models',
+  placeholder: 'type to search',
+  maxItems: 8,
+}
+
+function optionOf({ name, models }: Recipe): { value: string; label: string; hint: string } {
+  return { value: name, label: name, hint: models.map(model => model.name).join(', ') }
+}
 
 const storages = [
   { value: '', label: 'in a file, ./data/tollgate.db' },
@@ -41,26 +68,3 @@ const countings = [
   { value: '', label: 'in the process' },
   { value: 'redis://127.0.0.1:6379', label: 'in Redis, for several processes (set TOLLGATE_COUNTERS to its URL)' },
 ]
-
-function checkUrl(answer: string | undefined): string | undefined {
-  if (answer === undefined || answer === '' || /^https?:\/\/[^\s@?#]+$/.test(answer)) return undefined
-  return 'write https://HOST[/PATH], or leave it empty'
-}
-
-async function ask(
-  message: string,
-  placeholder: string,
-  validate?: (answer: string | undefined) => string | undefined,
-): Promise<string> {
-  return given(await text({ message, placeholder, ...(validate && { validate }), ...streams }))
-}
-
-async function choose(message: string, options: { value: string; label: string }[]): Promise<string> {
-  return given(await select({ message, options, ...streams }))
-}
-
-function given(answer: string | symbol | undefined): string {
-  if (typeof answer !== 'symbol') return answer ?? ''
-  cancel('Nothing was written.', streams)
-  throw new Exit(exitCodes.failure, '')
-}

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createGateway } from '../../src/index.ts'
 import { createLog } from '../../src/observe/index.ts'
 import { bin, makeFolder } from '../harness/folder.ts'
@@ -63,22 +63,20 @@ t.test('init refuses invalid answers, and then writes nothing', async t => {
   await t.rejects(readFile(place.path('gateway.yaml')))
 })
 
-t.test('init asks on a terminal for what no flag sets', { skip: !hasScript && 'script is missing' }, async t => {
+/** Runs `init` on a terminal, and answers each question when it is shown. */
+async function initOnTerminal(
+  t: Test,
+  flags: string,
+  given: readonly { readonly asked: RegExp; readonly keys: string }[],
+) {
   const place = await makeFolder(t)
-  const flags = '--upstream alpha=https://alpha.example --listen 127.0.0.1:1'
   const command = `stty cols 120 rows 40; exec ${process.execPath} ${bin} init ${flags}`
   const terminal = spawn('script', ['-qec', command, '/dev/null'], {
     cwd: place.folder,
     stdio: ['pipe', 'pipe', 'ignore'],
   })
   t.teardown(() => terminal.kill('SIGKILL'))
-  const answers = [
-    { asked: /upstream 'beta'/, keys: 'ftp://x\r' },
-    { asked: /write https:\/\/HOST/, keys: `${'\x7f'.repeat(7)}https://beta.example\r` },
-    { asked: /upstream 'text'/, keys: '\r' },
-    { asked: /keys and charges/, keys: '\r' },
-    { asked: /rate limit counters/, keys: '\x1b[B\r' },
-  ]
+  const answers = [...given]
   let shown = ''
   let from = 0
   terminal.stdout.setEncoding('utf8').on('data', (chunk: string) => {
@@ -89,12 +87,34 @@ t.test('init asks on a terminal for what no flag sets', { skip: !hasScript && 's
   })
   const [code] = (await once(terminal, 'close')) as [number]
   t.equal(code, 0, shown.slice(-400))
-  const written = await readFile(place.path('gateway.yaml'), 'utf8')
+  return { written: await readFile(place.path('gateway.yaml'), 'utf8'), shown }
+}
+
+const onTerminal = { skip: !hasScript && 'script is missing' }
+
+t.test('init asks on a terminal for what no flag sets', onTerminal, async t => {
+  const flags = '--upstream alpha=https://alpha.example --listen 127.0.0.1:1'
+  const { written } = await initOnTerminal(t, flags, [
+    { asked: /keys and charges/, keys: '\r' },
+    { asked: /rate limit counters/, keys: '\x1b[B\r' },
+  ])
   t.match(written, '${ALPHA_URL:-https://alpha.example}')
-  t.match(written, '${BETA_URL:-https://beta.example}')
+  t.match(written, '${BETA_URL:-simulator:')
   t.match(written, '${TEXT_URL:-simulator:text}')
   t.match(written, '${TOLLGATE_COUNTERS:-redis://127.0.0.1:6379}')
   t.match(written, '${TOLLGATE_LISTEN:-127.0.0.1:1}')
+})
+
+t.test('init on a terminal starts with the chosen vendors', onTerminal, async t => {
+  const { written, shown } = await initOnTerminal(t, '--storage sqlite:./own.db', [
+    { asked: /Which vendors/, keys: 'recraft\t\r' },
+    { asked: /Address for clients/, keys: '0.0.0.0:9000\r' },
+    { asked: /rate limit counters/, keys: '\r' },
+  ])
+  t.match(written, /recraftv3: /)
+  t.match(written, '${TOLLGATE_LISTEN:-0.0.0.0:9000}')
+  t.match(written, '${TOLLGATE_STORAGE:-sqlite:./own.db}')
+  t.match(shown, /set +RECRAFT_\w+/, 'the keys to set are listed')
 })
 
 t.test(

@@ -1,6 +1,6 @@
 import { access, appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { draftConfig, firstUpstreams, type FirstDraft, loadConfig } from '../../index.ts'
+import { draftConfig, firstUpstreams, type FirstDraft, listRecipes, loadConfig } from '../../index.ts'
 import type { SetupAnswers } from '../ask-setup.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { showFindings } from '../show-findings.ts'
@@ -26,7 +26,7 @@ type Options = {
  */
 export async function init(folder: string, options: Options): Promise<void> {
   if (options.vendor.length > 0) return initVendors(folder, options)
-  const { yes, force, upstream, vendor: _, ...flags } = options
+  const { yes, force, upstream, vendor, ...flags } = options
   const names = await firstUpstreams()
   const unknown = [...upstream.keys()].find(name => !names.includes(name))
   if (unknown !== undefined)
@@ -37,9 +37,9 @@ export async function init(folder: string, options: Options): Promise<void> {
   refuseSecret('storage', 'TOLLGATE_STORAGE', flags.storage)
   refuseSecret('counters', 'TOLLGATE_COUNTERS', flags.counters)
   await refuseToOverwrite(folder, force)
-  const given = { ...flags, upstreams: upstream }
-  const answers = yes ? given : { ...flags, ...(await ask(given, names)) }
-  const draft = await draftConfig(folder, answers)
+  const answers = yes ? { ...flags, vendor } : { ...flags, ...(await ask({ ...flags, vendor }, upstream.size > 0)) }
+  if (answers.vendor.length > 0) return initVendors(folder, { ...options, ...answers })
+  const draft = await draftConfig(folder, { ...answers, upstreams: upstream })
   await refuseInvalid(join(folder, 'gateway.yaml'), draft.files['gateway.yaml'])
   await write(folder, draft)
 }
@@ -79,10 +79,10 @@ async function write(folder: string, { files, ignores }: FirstDraft): Promise<vo
   say(`written ${there}: ${Object.keys(files).join(', ')}. Next: ${where}npx tollgate serve`)
 }
 
-async function ask(given: SetupAnswers, names: readonly string[]): Promise<SetupAnswers> {
+async function ask(given: SetupAnswers, hasUpstreams: boolean): Promise<SetupAnswers> {
   if (!process.stdin.isTTY || !process.stderr.isTTY)
     throw new Exit(exitCodes.usage, 'error: no terminal. Use --yes to accept the defaults.')
-  return (await import('../ask-setup.ts')).askSetup(given, names)
+  return (await import('../ask-setup.ts')).askSetup(given, hasUpstreams ? undefined : await listRecipes())
 }
 
 async function refuseToOverwrite(folder: string, force: boolean): Promise<void> {
