@@ -287,3 +287,21 @@ t.test('only as much of an answer is read as classifies it', async t => {
   )
   t.same(hear('events', 'data: {"error":{"code":429}}'), { at: -1, refused: true }, 'its end is the end')
 })
+
+t.test('an error that reports in its body how long to wait is one with Retry-After', async t => {
+  const of = (retryDelay: unknown) => ({
+    error: {
+      code: 429,
+      status: 'RESOURCE_EXHAUSTED',
+      details: [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure' }, { retryDelay }],
+    },
+  })
+  const cooled = refuse(429, of('27.5s'))
+  t.match(cooled, { key: 'cooling', retryAfterMs: 27_500 })
+  t.notOk(cooled.confirm, 'one request is enough')
+  t.equal(refuse(429, of('27.5s'), 4_000).retryAfterMs, 4_000, 'the header comes first')
+  for (const other of ['0s', 'soon', '1e9s', 27, null, {}]) {
+    const { retryAfterMs, confirm } = refuse(429, of(other))
+    t.same([retryAfterMs, confirm], [undefined, true], caseName({ other }))
+  }
+})

@@ -1,7 +1,7 @@
 import type { KeyEffect, OutcomeRow, SaleClass } from '../../domain/index.ts'
 import { valuesAt } from '../../wire/index.ts'
 import { mentions } from './match-message.ts'
-import { membersNextToErrors, limitCodes, outcomes, usualPlaces } from './outcome-table.ts'
+import { membersNextToErrors, limitCodes, outcomes, usualPlaces, waitPlace } from './outcome-table.ts'
 
 /** No machine-readable word is longer. */
 const codeCharsMax = 100
@@ -43,7 +43,8 @@ export type Classification = {
 /**
  * The meaning of a refusal by the tables, an operator's rows first. `strike` removes our secrets from a vendor's word.
  */
-export function classify(refusal: Refusal, own: readonly OutcomeRow[] = [], strike = asIs): Classification {
+export function classify(given: Refusal, own: readonly OutcomeRow[] = [], strike = asIs): Classification {
+  const refusal = given.retryAfterMs === undefined ? { ...given, retryAfterMs: waitIn(given.body) } : given
   const found = [...own, ...outcomes]
     .map(row => ({ row, code: fits(row, refusal) }))
     .find(one => one.code !== undefined)
@@ -62,6 +63,13 @@ export function classify(refusal: Refusal, own: readonly OutcomeRow[] = [], stri
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(row.confirm === true && { confirm: true as const }),
   }
+}
+
+/** The time to wait that an error reports in its body, such as `27s`, in milliseconds. */
+function waitIn(body: unknown): number | undefined {
+  const seconds = codesAt(body, [waitPlace]).map(text => /^(\d+(?:\.\d+)?)s$/.exec(text)?.[1])
+  const longest = Math.max(...seconds.map(Number).filter(Number.isFinite))
+  return longest > 0 && longest < Number.POSITIVE_INFINITY ? Math.ceil(longest * 1000) : undefined
 }
 
 const asIs = (text: string): string => text

@@ -179,6 +179,9 @@ export const messagePlaces: readonly string[] = [
   'msg',
 ]
 
+/** Where an error without `Retry-After` reports how long to wait (google.rpc.RetryInfo). */
+export const waitPlace = 'error.details.retryDelay'
+
 /** Where machine-readable words are. */
 export const usualPlaces: readonly string[] = [
   'error.code',
