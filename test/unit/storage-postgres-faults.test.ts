@@ -115,6 +115,23 @@ await t.test(
   },
 )
 
+await t.test('a gateway that closes while the database restarts writes the charges that wait', async t => {
+  const logged: string[] = []
+  const note = (...words: unknown[]): void => void logged.push(inspect(words, { depth: 9 }))
+  const { url, storage, ledger, key } = await start(t, { debug: note, info: note, warn: note, error: note })
+  const { facts } = holdOf(key, 100)
+  await postgres.stop('immediate')
+  ledger.post(facts, [line(0)], 'confirmed')
+  await until(() => !ledger.healthy())
+  const closing = storage.close()
+  await postgres.start()
+  await closing
+  const reader = await open(url, 'tool')
+  t.match(await reader.ledger.find(facts.id), { state: 'settled', amount: 40_000 })
+  await reader.close()
+  t.notMatch(logged.join('\n'), /are lost/)
+})
+
 await t.test('connections cut at any moment, also during commits: nothing is written twice or lost', async t => {
   const { url, storage, key, readKey } = await start(t)
   const work = load(storage, key)
