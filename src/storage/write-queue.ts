@@ -7,6 +7,9 @@ import { Outage } from './outage.ts'
 
 /** How long rows that no caller waits for wait for others. */
 const lazyMs = 50
+/** How long a closing storage waits for the end of an outage, and how often it checks. */
+const closeMs = 10_000
+const closeEveryMs = 100
 
 /** A caller that waits until everything received so far is durable. */
 type Flush = {
@@ -159,18 +162,40 @@ export class WriteQueue {
     return flushing
   }
 
-  /** Writes pending work, if the storage can be written. Nothing is sent afterwards. */
+  /**
+   * Writes pending work. Charges wait here for the end of an outage: a gateway is often replaced while its database is.
+   * Nothing is sent afterwards.
+   */
   async close(): Promise<void> {
-    try {
-      if (this.outage.reason === undefined) await this.flush()
-    } catch (error) {
-      this.#log.error({ err: error }, 'the storage closes with rows that could not be written')
+    const until = this.#clock.tick() + closeMs
+    const failure = await this.#flushNow()
+    while (this.#chargesLeft > 0 && this.#clock.tick() < until) {
+      await this.#clock.sleep(closeEveryMs)
+      await this.#flushNow()
     }
+    if (failure && this.outage.reason !== undefined)
+      this.#log.error({ err: failure }, 'the storage closes with rows that could not be written')
     this.closed = true
-    const { size } = this.#chargeQueue
-    if (size > 0) this.#log.error({ charges: size }, 'charges could not be written and are lost when the process ends')
+    const charges = this.#chargesLeft
+    if (charges > 0) this.#log.error({ charges }, 'charges could not be written and are lost when the process ends')
     this.stopWaiting()
     this.outage.close()
+  }
+
+  /** Charges that are not known to be durable. */
+  get #chargesLeft(): number {
+    return this.#chargeQueue.appended - this.#chargeQueue.through
+  }
+
+  /** Writes pending work, unless the storage is known to be unavailable. @returns why that failed */
+  async #flushNow(): Promise<unknown> {
+    if (this.outage.reason !== undefined) return undefined
+    try {
+      await this.flush()
+      return undefined
+    } catch (error) {
+      return error
+    }
   }
 
   /** Resolves the flushes whose work is done. */

@@ -353,6 +353,44 @@ t.test('a read-only Redis is not used until it accepts writes', { skip }, async 
   t.equal(await count(counters, 20, [window(10)], 'refuse'), 10)
 })
 
+t.test('a Redis without free memory is not used until it has some', { skip }, async t => {
+  const redis = await startRedis(t)
+  const { counters, log } = await open(t, redis.url)
+  const probes = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.text('INFO', 'commandstats'))?.[1])
+  await redis.command('CONFIG', 'SET', 'maxmemory', '1')
+  t.equal(await count(counters, 20, [window(6)]), 6, 'this process uses its own counts')
+  t.notOk(counters.healthy())
+  const before = await probes()
+  await until(async () => (await probes()) >= before + 3)
+  t.notMatch(JSON.stringify(log.lines), /responds again/)
+  await redis.command('CONFIG', 'SET', 'maxmemory', '0')
+  await until(() => counters.healthy())
+  t.equal(await count(counters, 20, [window(10)], 'refuse'), 10)
+})
+
+t.test('a value that no gateway has written is removed, and stops no limits', { skip }, async t => {
+  const redis = await startRedis(t)
+  const { counters, log } = await open(t, redis.url)
+  const demands = [window(1_000), places(1_000)]
+  const [counted, slots] = demands.map(({ kind, id }) => `{tollgate}:${kind}:${id}`) as [string, string]
+  for (const words of [
+    ['SET', counted, 'x'],
+    ['ZADD', counted, String(Date.now() * 1_000), 'no amount'],
+    ['SET', `${counted}:sum`, 'x'],
+    ['LPUSH', `${counted}:sum`, 'x'],
+    ['SET', slots, 'x'],
+    ['SET', '{tollgate}:probe', 'x'],
+  ]) {
+    await redis.command('DEL', words[1] as string)
+    await redis.command(...words)
+    await counters.take(demands, 'local')
+    await counters.take([...demands, window(5)], 'local')
+    await until(() => counters.healthy())
+    t.equal(await count(counters, 1, demands, 'refuse'), 1, caseName({ words }))
+  }
+  t.match(JSON.stringify(log.lines), new RegExp(`${slots}.*were removed`))
+})
+
 t.test('a missing Redis is not an error at the start', { skip }, async t => {
   const redis = await startRedis(t)
   await redis.kill()

@@ -99,7 +99,7 @@ t.test('a path that cannot hold a database: exit 1, one line', async t => {
   }
 })
 
-t.test('a read-only folder, and a read-only database: exit 1, one line', async t => {
+t.test('a read-only folder, database or lock: exit 1, one line', async t => {
   const { folder, run } = await makePlace(t)
   const database = join(folder, 'kept.db')
   const storage = await openStorage({ url: `sqlite:${database}`, role: 'tool' })
@@ -108,6 +108,13 @@ t.test('a read-only folder, and a read-only database: exit 1, one line', async t
   const readOnly = await run({ env: { TOLLGATE_STORAGE: `sqlite:${database}` } })
   t.match(readOnly, { code: 1, stderr: /kept\.db: this user may not write there; give it the right to, / })
   t.match(readOnly.stderr, another)
+
+  const locked = join(folder, 'locked.db')
+  await writeFile(`${locked}.lock`, '')
+  await chmod(`${locked}.lock`, 0o444)
+  const shared = await run({ env: { TOLLGATE_STORAGE: `sqlite:${locked}` } })
+  t.match(shared, { code: 1, stderr: /locked\.db\.lock: this user may not write there; give it the right to, / })
+  t.match(shared.stderr, another)
 
   if (isRoot) await chown(folder, 0, 0)
   chmodSync(folder, isRoot ? 0o755 : 0o555)

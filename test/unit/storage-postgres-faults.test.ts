@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { Key, Storage } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
-import { claimStorage } from '../../src/storage/index.ts'
+import { claimStorage, inspectStorage } from '../../src/storage/index.ts'
 import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import { holdOf, line, newKey, silentLog } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
@@ -114,6 +114,23 @@ await t.test(
     t.notMatch(logged.join('\n'), /a-password/)
   },
 )
+
+await t.test('a gateway that closes while the database restarts writes the charges that wait', async t => {
+  const logged: string[] = []
+  const note = (...words: unknown[]): void => void logged.push(inspect(words, { depth: 9 }))
+  const { url, storage, ledger, key } = await start(t, { debug: note, info: note, warn: note, error: note })
+  const { facts } = holdOf(key, 100)
+  await postgres.stop('immediate')
+  ledger.post(facts, [line(0)], 'confirmed')
+  await until(() => !ledger.healthy())
+  const closing = storage.close()
+  await postgres.start()
+  await closing
+  const reader = await open(url, 'tool')
+  t.match(await reader.ledger.find(facts.id), { state: 'settled', amount: 40_000 })
+  await reader.close()
+  t.notMatch(logged.join('\n'), /are lost/)
+})
 
 await t.test('connections cut at any moment, also during commits: nothing is written twice or lost', async t => {
   const { url, storage, key, readKey } = await start(t)
@@ -386,6 +403,37 @@ await t.test('a missing database is reported at the start, without the password'
     message: /^(?!.*a-password).*127\.0\.0\.1:1\/test\d+: .*ECONNREFUSED/,
   })
 })
+
+await t.test(
+  'a role without rights and a database without writes are reported at the start, and by doctor',
+  async t => {
+    const url = new URL(await postgres.createDatabase())
+    const owner = await postgres.connect(url.href)
+    t.teardown(() => owner.end())
+    const name = `weak_${url.pathname.slice(1)}`
+    await owner.query(`CREATE ROLE ${name} LOGIN`)
+    const weak = new URL(url)
+    weak.username = name
+    const place = `${url.host}${url.pathname}`
+    const refused = (reason: RegExp) => ({
+      code: 'storage_unavailable',
+      message: new RegExp(`^the storage cannot be written: postgres://${place}: ${reason.source}`),
+    })
+    const mayNot = /the role may not do this; grant it .*/
+    await t.rejects(open(weak.href), refused(/the role may not do this; grant it .*schema public/))
+    t.match(await inspectStorage(weak.href), { exists: false, unwritable: /may not create tables/ })
+    await (await open(url.href)).close()
+    t.equal((await inspectStorage(url.href)).unwritable, undefined)
+    await owner.query(`GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${name}`)
+    await t.rejects(open(weak.href), refused(mayNot))
+    t.match(await inspectStorage(weak.href), { exists: true, unwritable: /may not write account, .* and \d+ others/ })
+    await owner.query(`GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name}`)
+    t.equal((await inspectStorage(weak.href)).unwritable, undefined)
+    await (await open(weak.href)).close()
+    await owner.query(`ALTER ROLE ${name} SET default_transaction_read_only = on`)
+    await t.rejects(open(weak.href), refused(/the database takes no writes \(cannot execute DELETE/))
+  },
+)
 
 await t.test('the process that started a worker ends its lease when it dies', async t => {
   const url = await postgres.createDatabase()

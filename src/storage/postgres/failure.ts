@@ -16,6 +16,10 @@ const serverClasses = new Map([
 const conflictCodes = new Set(['40001', '40P01', '55P03'])
 /** Two transactions have created the same row: the second finds it in a retry. */
 const sameRow = '23505'
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html: insufficient_privilege */
+const noRight = '42501'
+const rights =
+  'the role may not do this; grant it SELECT, INSERT, UPDATE and DELETE on the tables, and CREATE on the schema for migrations'
 /** A retry does not help: the address is wrong. */
 const wrongAddress = new Set(['28', '3D'])
 
@@ -29,7 +33,7 @@ function stateOf(error: unknown): string | undefined {
 export function storageFailure(error: unknown): string | undefined {
   const state = stateOf(error)
   if (state === undefined) return `the database does not answer (${messageOf(error)})`
-  const reason = state === '42501' ? 'the role may not do this' : serverClasses.get(state.slice(0, 2))
+  const reason = state === noRight ? rights : serverClasses.get(state.slice(0, 2))
   return reason === undefined ? undefined : `${reason} (${messageOf(error)})`
 }
 

@@ -9,7 +9,7 @@ import { ChargeQueue, togetherFar } from '../ledger/charge-queue.ts'
 import { hasEnded } from '../ledger/recovery.ts'
 import { createPool } from './connect.ts'
 import { logWaits } from '../log-waits.ts'
-import { prepareDatabase } from './prepare.ts'
+import { prepareDatabase, startError } from './prepare.ts'
 import { Lookups, Reader } from './reader.ts'
 import { Writer } from './writer.ts'
 
@@ -58,7 +58,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     }
   } catch (error) {
     await letGo()
-    throw error
+    throw startError(error, url)
   }
   return createStorage({
     owner,

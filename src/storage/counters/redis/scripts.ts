@@ -224,14 +224,41 @@ end
 return reply
 `
 
-/** Renews the leases of tickets. KEYS: the slots, each with a key that is not used. ARGV: the ticket of each. */
+/**
+ * Renews the leases of tickets. KEYS: the slots, each with a key that is not used. ARGV: the ticket of each. Adds before
+ * it removes: a server without free memory refuses a script only before the first write.
+ */
 export const renewScript = `${prelude}
 for i = 1, #KEYS / 2 do
   local key = KEYS[2 * i - 1]
+  redis.call('ZADD', key, text(now + lease), ARGV[3 + i])
   redis.call('ZREMRANGEBYSCORE', key, '-inf', text(now))
   redis.call('ZREMRANGEBYSCORE', key, '(' .. text(now + lease + second), '+inf')
-  redis.call('ZADD', key, text(now + lease), ARGV[3 + i])
   redis.call('PEXPIRE', key, text(lease / 1000))
 end
 return 1
+`
+
+/**
+ * Removes counters that are not in the form of the scripts above, which fail on them. KEYS: as for the turn. ARGV: how
+ * many of them are windows. Returns the removed keys.
+ */
+export const repairScript = `
+local windowCount = tonumber(ARGV[1])
+local removed = {}
+for i, key in ipairs(KEYS) do
+  local found = redis.call('TYPE', key).ok
+  local isSum = i > windowCount and i <= 2 * windowCount
+  local isRight = found == 'none' or found == (isSum and 'string' or 'zset')
+  if found == 'zset' and i <= windowCount then
+    for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
+      if not string.match(member, ':%d+$') then isRight = false end
+    end
+  end
+  if not isRight then
+    redis.call('DEL', key)
+    removed[#removed + 1] = key
+  end
+end
+return removed
 `

@@ -11,12 +11,15 @@ import type { Clock } from '../../../util/index.ts'
 import { Breaker } from './breaker.ts'
 import { connect, type Link, type Script, script } from './connect.ts'
 import { textsOf } from './texts.ts'
-import { renewScript, turnScript } from './scripts.ts'
+import { renewScript, repairScript, turnScript } from './scripts.ts'
 import { type Part, partsOf, tagOf, tagOfAll } from './slots.ts'
 import { type LimitAnswer, keyOf, type SendTurn, sumKeyOf, Turn, type Used } from './turn.ts'
 
 const turnOfStore = script(turnScript)
 const renew = script(renewScript)
+const repair = script(repairScript)
+/** The error of a script that found a value of another form. */
+const foreignValue = /WRONGTYPE|user_script:\d+: attempt/
 
 const failuresMax = 3
 const probeEveryMs = 250
@@ -229,8 +232,21 @@ export class Store {
       await this.#link.run(renew, [key, sumKeyOf(key)], [...this.#times(), 'probe'])
     } catch (error) {
       node.why = messageOf(error)
+      this.#repairAfter(error, [key], 0)
       throw error
     }
+  }
+
+  /** Removes values that no gateway has written: otherwise every turn with one of them would fail. */
+  #repairAfter(error: unknown, keys: readonly string[], windows: number): void {
+    if (!foreignValue.test(messageOf(error))) return
+    this.#link.run(repair, keys, [windows]).then(
+      removed => {
+        if (Array.isArray(removed) && removed.length > 0)
+          this.#parts.log.warn({ keys: removed }, 'counters with values of another program were removed')
+      },
+      () => undefined,
+    )
   }
 
   async #send(
@@ -257,6 +273,7 @@ export class Store {
     } catch (error) {
       node.why = messageOf(error)
       node.tag = tag
+      this.#repairAfter(error, keys, which === turnOfStore ? Number(args[0]) : 0)
       for (let i = 0; i < operations; i++) node.breaker.failed()
       throw error
     }
