@@ -162,6 +162,23 @@ for (const style of styles) {
     },
   )
 
+  t.test(`words next to what may be a picture are refused, and their tokens are free: ${page}`, async t => {
+    const started = await open(t, style)
+    const result = { media: 'https://cdn.example/1.png' }
+    const damaged = {
+      ...style,
+      answer: () => ({ ...style.answer(false), result }),
+      events: () => [{ result }, ...style.events(false)],
+    }
+    for (const stream of [false, true]) {
+      const got = await ask(started, damaged, { stream })
+      t.match(got.text, 'unknown format', caseName({ stream }))
+      t.notMatch(got.text, content, caseName({ stream }))
+      t.match(got.images, { state: 'needs_review', amount: 0 }, caseName({ stream }))
+      t.equal(got.use, undefined, caseName({ stream }))
+    }
+  })
+
   t.test(`a picture after the first word of a text arrives before the stream continues: ${page}`, async t => {
     const started = await open(t, style)
     const [words, drawn, ...rest] = style
