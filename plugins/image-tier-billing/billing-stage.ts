@@ -21,6 +21,9 @@ export class BillingStage implements Stage {
   /** A copy of the output for the idempotency key; undefined if none is stored. */
   #kept: Buffer[] | undefined
   #keptBytes = 0
+  #hasGone = false
+  /** Whether the answer failed before any of it was delivered. */
+  isWithheld = false
 
   constructor(
     scanner: Scanner,
@@ -37,6 +40,7 @@ export class BillingStage implements Stage {
 
   write(chunk: Buffer): Awaitable<Passed> {
     const scanned = this.#scan(() => this.#scanner.write(chunk))
+    if (scanned.out.length > 0) this.#hasGone = true
     if (this.#kept) this.#keep(scanned.out)
     if (scanned.done.length === 0) return scanned.out
     return this.#charge.commit(scanned.done).then(() => scanned.out)
@@ -62,6 +66,7 @@ export class BillingStage implements Stage {
     try {
       return read()
     } catch (cause) {
+      this.isWithheld = !this.#hasGone
       throw failureOf(this.#charge, cause)
     }
   }

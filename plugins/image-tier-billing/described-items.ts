@@ -174,10 +174,10 @@ export class DescribedItems implements JsonVisitor {
   /** Ends the answer. @throws Unrecognised unless it has pictures or reports that it has none */
   checkEmpty(): void {
     if (this.#count > 0) return
-    const valuesOf = (path: Path): readonly string[] => this.#values.get(path) ?? []
-    if (this.#description.refused.some(conditions => conditionsHold(conditions, valuesOf))) return
     this.forget(0)
     if (this.#omission.shape !== undefined) throw new Unrecognised(this.#omission.shape)
+    const valuesOf = (path: Path): readonly string[] => this.#values.get(path) ?? []
+    if (this.#description.refused.some(conditions => conditionsHold(conditions, valuesOf))) return
     if (this.#failed || !(this.remainder.spoke || this.#seen)) return
     throw new Unrecognised(this.#strange === undefined ? 'no picture' : `no picture, but ${this.#strange}`)
   }

@@ -92,6 +92,8 @@ export const imageTierBilling = definePlugin({
 
     async function settle(context: RequestContext, outcome: Outcome, billing: Billing): Promise<void> {
       const { charge, stage, turned } = billing
+      // The charge of the usage may settle before this one.
+      if (stage?.isWithheld) context.notes.isWithheld = true
       try {
         // The engine or another plugin may have refused the answer before this plugin read it.
         if (context.notes.unrecognised) charge.see(context.notes.unrecognised)

@@ -106,6 +106,13 @@ export function factorsOf(rule: TierRule, facts: Come['facts']): readonly PriceF
   return rule.times?.filter(one => applies(one.if, name => valueOf(rule, name, facts))) ?? []
 }
 
+/** `draft: true, size: none`. */
+export function conditionsText(conditions: PriceFactor['if']): string {
+  return Object.entries(conditions)
+    .map(([name, wanted]) => `${name}: ${String(wanted)}`)
+    .join(', ')
+}
+
 export function applies(
   conditions: { readonly [name: string]: string | readonly string[] },
   valueAt: (name: string) => string | undefined,

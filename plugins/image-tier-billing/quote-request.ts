@@ -3,7 +3,10 @@ import { goesBySent } from './build-rule.ts'
 import { countPaths } from './count-paths.ts'
 import { type Shaped, shapeFields, shapeTools } from './forward-fields.ts'
 import { shapeNative } from './forward-native.ts'
+import { conditionsText, factorsOf } from './price-image.ts'
 import { quote } from './quote.ts'
+import { countsInput, fieldsOf } from './line-rules.ts'
+import { countPictures, type Sent } from './request-fields.ts'
 import { readCount } from './read-count.ts'
 import { readToolLimit } from './read-tool-limit.ts'
 import { extraLinesOf, rowsOf } from './rows.ts'
@@ -27,6 +30,8 @@ export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuot
     n,
     ...(goesBySent(facet) && { sent: { body, family, operation } }),
   })
+  // The facts of the answer may change them.
+  const factors = expected ? factorsOf(rule, undefined) : []
   return {
     ...shapeSent(out, facet, shape),
     price: {
@@ -35,14 +40,19 @@ export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuot
       source: expected?.source ?? null,
       price: expected?.price ?? null,
       priceAt: rowsOf(rule).find(row => row.tier === expected?.tier)?.at ?? null,
-      expected: expectedAmount,
+      expected: sendsInputs(facet, { body, family, operation }) ? null : expectedAmount,
       atMost,
       prices: rowsOf(rule),
       ...(rule.lines && { beside: extraLinesOf(rule.lines) }),
     },
-    warnings: rule.warnings,
+    warnings: [...rule.warnings, ...factors.map(one => `times ${one.by} for ${conditionsText(one.if)}`)],
     mismatch,
   }
+}
+
+/** Whether the request has pictures whose sizes are charged, which only a real request measures. */
+function sendsInputs({ lines }: BillingFacet, sent: Sent): boolean {
+  return lines?.some(line => countsInput(line) && countPictures(sent, fieldsOf(line)) > 0) ?? false
 }
 
 /** A body as forwarded to the upstream, and the paths of dropped fields. @throws Failure count_repeated */

@@ -9,7 +9,7 @@ import {
   sourceLabels,
   type TierRule,
 } from '../../src/plugin-api/index.ts'
-import { factorsOf } from './price-image.ts'
+import { conditionsText, factorsOf } from './price-image.ts'
 import { ruleOf } from './replay.ts'
 import { extraLinesOf, rowsOf } from './rows.ts'
 import { rateTier, type Size } from './tier.ts'
@@ -143,12 +143,7 @@ function whyTierOf(charge: Charge, rule: TierRule, { width, height, told }: Char
 function whyFactors(rule: TierRule, { told }: ChargeItem): string {
   const facts = told?.facts && new Map(Object.entries(told.facts))
   return factorsOf(rule, facts)
-    .map(
-      one =>
-        ` × ${one.by} (${Object.entries(one.if)
-          .map(([name, wanted]) => `${name}: ${String(wanted)}`)
-          .join(', ')})`,
-    )
+    .map(one => ` × ${one.by} (${conditionsText(one.if)})`)
     .join('')
 }
 

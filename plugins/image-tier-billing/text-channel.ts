@@ -68,7 +68,7 @@ export class TextChannel {
   #context = ''
   /** Whether a run may begin at the next character. */
   #isBorder = true
-  /** The text so far and its offset, as long as it may consist only of links. */
+  /** The text so far and the offset of its first address, as long as it may consist only of links. */
   #start: { text: string; from: number | undefined } | undefined
   /** Whether the last piece contained part of a picture. */
   hasPicture = false
@@ -134,7 +134,8 @@ export class TextChannel {
     const start = this.#start
     if (!start) return
     start.text += text
-    if (start.from === undefined && start.text.trim() !== '') start.from = at
+    // A text leads nowhere before the address of its first link, so the beginning of a sentence need not wait.
+    if (start.from === undefined && start.text.includes('//')) start.from = at
     if (!mayBeLoneLinks(start.text)) this.#start = undefined
     else if (start.text.length > linksCharsMax) this.settle()
   }

@@ -314,12 +314,25 @@ function settle(
   const at = requestTime(context)
   const unread = unreadShape(context, outcome, counting)
   const blocked = context.notes.blocked !== undefined
+  const isWithheld = context.notes.isWithheld === true
   const { sent = body } = counting
   const request = { facet, body, sent, requested, at }
   // The parts of a session have no bytes of their own.
   const hasNothing = reading?.bytes === 0 || reading?.isEmpty === true
   const isEmpty = (!context.part && hasNothing) || context.notes.unrecognised?.isEmpty === true
-  const ended = { ...request, outcome, usage, implausible, failed, isEmpty, blocked, unread, carried, ...lengths }
+  const ended = {
+    ...request,
+    outcome,
+    usage,
+    implausible,
+    failed,
+    isEmpty,
+    blocked,
+    isWithheld,
+    unread,
+    carried,
+    ...lengths,
+  }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateRequest({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
   const first = rate(answered)

@@ -38,6 +38,8 @@ export type Ended = {
   readonly isEmpty?: boolean
   /** Whether a guard withheld the answer, which the upstream has sold. */
   readonly blocked?: boolean
+  /** Whether nothing of a stream was delivered but an error. */
+  readonly isWithheld?: boolean
   /** The shape of an answer that was not delivered, so that only its request shows its possible cost. */
   readonly unread?: string | undefined
   /** The facts of the request that prices may depend on; the answer's facts replace them. */
@@ -73,7 +75,7 @@ export function rateRequest(ended: Ended): RatedRequest {
   if (unread !== undefined) return charged(ended, estimateRequest(body, facet), `answer_unrecognised: ${unread}`)
   if (reach === 'refused') return nothing(ended, 'upstream_refused')
   if (reach === 'unknown') return nothing(ended, 'outcome_unknown')
-  if (outcome.kind === 'refused' && !ended.blocked) return nothing(ended, 'not_delivered')
+  if ((outcome.kind === 'refused' || ended.isWithheld) && !ended.blocked) return nothing(ended, 'not_delivered')
   const isBodiless = bodiless.has(outcome.status ?? 0) || (ended.isEmpty && reach === 'complete')
   if (!ended.usage && isBodiless) return nothing(ended, 'no_content')
   if (ended.failed) return charged(ended, reportedUses(ended.usage), 'upstream_failed')

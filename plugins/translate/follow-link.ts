@@ -48,7 +48,7 @@ export async function* follow(link: LinkToFollow, following: Following): AsyncGe
 /** Undefined if the link cannot be opened, or its address is not allowed. */
 async function openLink(url: string, { asker, rule }: Following): Promise<AsyncIterator<Buffer> | undefined> {
   try {
-    const { status, body, endUnknown } = await asker.ask({
+    const { status, headers, body, endUnknown } = await asker.ask({
       method: 'GET',
       url,
       hosts: rule.hosts,
@@ -59,6 +59,8 @@ async function openLink(url: string, { asker, rule }: Following): Promise<AsyncI
       body: { kind: 'none' },
     })
     if (status !== 200 && !(rule.do === 'measure' && status === 206)) return undefined
+    // It would break off in the middle, after its beginning was delivered.
+    if (rule.do === 'inline' && Number(headers['content-length'] ?? 0) > rule.bytesMax) return undefined
     const whole = endUnknown === true && rule.do === 'inline' ? provenWhole(body) : body
     return whole[Symbol.asyncIterator]()
   } catch {

@@ -35,6 +35,8 @@ export type Notes = {
    * The shape of a response that was not recognized, and not delivered completely. `isEmpty`: it had only whitespace.
    */
   unrecognised?: { readonly shape: string; readonly isEmpty?: boolean }
+  /** Whether a plugin refused the response before any of it was delivered, even if a stream had begun. */
+  isWithheld?: true
   /** The guard and the rule that blocked the response. Its usage is charged anyway. */
   blocked?: { readonly guard: string; readonly rule: string }
   /**

@@ -324,6 +324,35 @@ sold('the price list and explain say all of it', telled, async (t, { url, quoteO
   t.match(await calculated(''), /≤ .*0\.322/s, 'a missing value has the `otherwise` price')
 })
 
+sold(
+  'an explained request names its factors, and expects no amount for inputs that it cannot measure',
+  yamlOf(
+    '{ times: [{ if: { draft: true }, by: "0.5" }], lines: [{ per: megapixel, of: input, price: each, otherwise: 4 }] }',
+    '{ image: "0.04", each: "0.01" }',
+  ),
+  async (t, { plan, buy, charges, quoteOf }) => {
+    const data = [picture(64, 64)]
+    const explain = (fields: { readonly [name: string]: Json }) =>
+      explainRequest(plan, {
+        model: 'm-1',
+        operation: 'image.generate',
+        size: undefined,
+        quality: undefined,
+        n: 1,
+        fields,
+      })
+    t.match(explain({ draft: true }), {
+      quote: { price: '0.02', expected: '0.02' },
+      warnings: ['times 0.5 for draft: true'],
+    })
+    t.strictSame(explain({ draft: false }).warnings, [])
+    const image = png(1000, 500).toString('base64')
+    t.match(quoteOf({ image }), { expected: null, at_most: '0.08' })
+    await buy({ image }, {}, { data })
+    t.match(await charges(1), [{ amount: '0.045' }])
+  },
+)
+
 const streamed = yamlOf(
   '{ lines: [{ per: request }, { per: megapixel, max: 4 }, { per: second, from: seconds, max: 60 }] }',
   '{ image: "0.01", request: "0.001", megapixel: "0.1", second: "0.0001" }',

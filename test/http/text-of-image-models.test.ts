@@ -162,6 +162,46 @@ for (const style of styles) {
     },
   )
 
+  t.test(`words next to what may be a picture are refused, and their tokens are free: ${page}`, async t => {
+    const started = await open(t, style)
+    const result = { media: 'https://cdn.example/1.png' }
+    const damaged = {
+      ...style,
+      answer: () => ({ ...style.answer(false), result }),
+      events: () => [{ result }, ...style.events(false)],
+    }
+    for (const stream of [false, true]) {
+      const got = await ask(started, damaged, { stream })
+      t.match(got.text, 'unknown format', caseName({ stream }))
+      t.notMatch(got.text, content, caseName({ stream }))
+      t.match(got.images, { state: 'needs_review', amount: 0 }, caseName({ stream }))
+      t.equal(got.use, undefined, caseName({ stream }))
+    }
+  })
+
+  t.test(`a picture after the first word of a text arrives before the stream continues: ${page}`, async t => {
+    const started = await open(t, style)
+    const [words, drawn, ...rest] = style
+      .events(true)
+      .map(one => `data: ${typeof one === 'string' ? one : JSON.stringify(one).replace(content, 'Here')}\n\n`)
+    const { promise: received, resolve: receive } = Promise.withResolvers<void>()
+    started.upstream.answer(async res => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' }).write(`${words}${drawn}`)
+      await received
+      res.end(rest.join(''))
+    })
+    const body = page.startsWith('openrouter') ? { ...style.body, stream: true } : style.body
+    const headers = { authorization: `Bearer ${started.key}`, 'x-goog-api-key': started.key }
+    const res = await started.post(style.streamPath, body, headers)
+    let text = ''
+    for await (const piece of res.body as AsyncIterable<Uint8Array>) {
+      text += Buffer.from(piece).toString()
+      if (text.includes(picture)) receive()
+    }
+    t.ok(text.includes('Here'))
+    t.match(await started.charges(1), [{ amount: (style.image / 1_000_000).toString() }])
+  })
+
   t.test(`a refusal that consists of a link is not delivered: ${page}`, async t => {
     const started = await open(t, style)
     const upstream = started.upstreams[style.vendor] as NonNullable<Started['upstreams'][string]>

@@ -540,6 +540,17 @@ described('a link that leads nowhere is handed on all the same', vendor(linked('
   t.match(await started.charges(), [{ state: 'settled' }])
 })
 
+described(
+  'a link to more than the maximum is handed on, if its length says so',
+  vendor(linked('inline')),
+  async (t, started) => {
+    const { url } = linking(started, Buffer.concat([wide, Buffer.alloc(2 * 1024 * 1024)]))
+    const res = await started.post('/v1/images/generations', ask())
+    t.match(await res.json(), { data: [{ url: `${url}/files/one.png?signed=1` }] })
+    t.match(await started.charges(), [{ state: 'settled', amount: '0.03' }])
+  },
+)
+
 described('a link to a host that nobody has named is not followed', vendor(linked('inline')), async (t, started) => {
   const other = started.upstreams['maker'] as Upstream
   other.answer({ output: ['http://169.254.169.254/latest/meta-data', 'https://10.0.0.1/x.png'] })
