@@ -340,7 +340,9 @@ function UserDialog({ of, onDone, onErased, onBusy, onClose }: EditProps & { rea
             submit={t('save')}
             onCancel={onClose}
             onSubmit={async values => {
-              const body = Object.fromEntries(['role', 'group', 'status'].map(name => [name, values.get(name)]))
+              const changed = ['role', 'group', 'status'].filter(name => values.isChanged(one => one === name))
+              if (changed.length === 0) return onClose()
+              const body = Object.fromEntries(changed.map(name => [name, values.get(name)]))
               await call(path, { method: 'PATCH', body })
               onDone()
             }}
