@@ -60,6 +60,39 @@ t.test('the menu fits a small laptop, and all tabs fit a phone', { skip: browser
   t.strictSame(faults, [])
 })
 
+t.test('long names, large counts and a refund fit every list', { skip: browserMissing }, async t => {
+  const name = 'm'.repeat(60)
+  const prices = '{ 1K: "0.000011", 2K: "0.000011", 4K: "0.000011" }'
+  const browsing = await browse(t, {
+    edit: [[/^models:$/m, `models:\n  ${name}-new: { family: alpha-image, upstream: alpha, prices: ${prices} }`]],
+  })
+  const { url, faults } = browsing
+  const admin = await enterAsAdmin(browsing)
+  const bound = { limits: { tpm: 1_000_000 } }
+  await admin.ask('PUT', `/api/users/${name}`, { budget: '12345678.123456', keys_max: 5, key_bounds: bound })
+  await admin.post(`/api/users/${name}/topups`, { amount: '100' })
+  await admin.post('/api/admin-tokens', { name, role: 'viewer' })
+  const made = await admin.post('/api/keys', { name: `${name}${name}`.slice(0, 100), user: name })
+  const authorization = `Bearer ${(made.body as { secret: string }).secret}`
+  const image = { model: `${name}-new`, prompt: 'a boat at dawn' }
+  const answer = await browsing.post('/v1/images/generations', image, { authorization })
+  await answer.arrayBuffer()
+  await browsing.settled()
+  await admin.post(`/api/logs/${answer.headers.get('x-request-id')}/refund`, { reason: 'a test' })
+  for (const language of ['en', 'zh'] as const) {
+    const page = await browsing.newPage({ as: admin, language })
+    for (const path of ['', '/budgets', '/statements', '/tokens', '/models', '/users', '/users?tab=admin-tokens']) {
+      for (const width of [1280, 390] as const) {
+        await showAs(page, { width, theme: 'light' })
+        await visit(page, url, { name: path, path: `/console${path}`, inside: true })
+        t.strictSame(await lookAt(page), [], `/console${path} ${language} ${width}`)
+      }
+      if (path === '/users') await page.getByText(/≤ 1,000,000/).waitFor()
+    }
+  }
+  t.strictSame(faults, [])
+})
+
 t.test('every page forbids content from other origins', async t => {
   const browsing = await browse(t)
   for (const path of ['/console', '/console/login', '/console/logs/req_1', '/console/icon.svg', '/pricing', '/docs']) {

@@ -85,3 +85,78 @@ t.test('a form has the first day of weeks and months, and none for other periods
   t.match((await admin.get(`/api/keys/${key.id}`)).body, { budget_period: '30d', budget_resets_on: null })
   t.strictSame(faults, [])
 })
+
+t.test("a user's form sends only what its administrator changed", { skip }, async t => {
+  const browsing = await browse(t, { simulated: true })
+  const { url, faults } = browsing
+  const admin = await enterAsAdmin(browsing)
+  await enterAsUser(browsing, admin, 'ann')
+  const find = async () => (await admin.get('/api/users/ann')).body
+  const page = await browsing.newPage({ as: admin })
+  const dialog = page.getByRole('dialog')
+  const open = async () => {
+    await page.goto(`${url}/console/users?edit=ann`)
+    await dialog.locator('[name=status]').waitFor()
+  }
+  const save = async () => {
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+
+  await open()
+  await admin.ask('PATCH', '/api/users/ann', { status: 'disabled', role: 'viewer' })
+  await dialog.locator('[name=role]').selectOption('billing')
+  await save()
+  t.match(await find(), { role: 'billing', status: 'disabled' }, 'a user who was disabled meanwhile stays disabled')
+
+  await open()
+  await dialog.getByRole('tab', { name: 'Budget & limits' }).click()
+  await dialog.locator('[name=keys_max]').fill('3')
+  await admin.ask('PATCH', '/api/users/ann', { budget: '5', budget_period: 'day', key_bounds: { limits: { rpm: 2 } } })
+  await save()
+  t.match(await find(), {
+    keys_max: 3,
+    budget: '5.00',
+    budget_period: 'day',
+    key_bounds: { limits: { to: { rpm: 2 } } },
+  })
+  const rows = (await browsing.gateway.storage.trail.list({ limit: 100 })).length
+  await open()
+  await save()
+  t.equal((await browsing.gateway.storage.trail.list({ limit: 100 })).length, rows, 'nothing changed, nothing sent')
+  t.strictSame(faults, [])
+})
+
+t.test(
+  'a dialog keeps what was typed when text is selected beyond its edge, or the page is clicked',
+  { skip },
+  async t => {
+    const browsing = await browse(t, { simulated: true })
+    const { url, faults } = browsing
+    const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
+    await page.goto(`${url}/console/users?new=1`)
+    const dialog = page.locator('dialog[open]')
+    const name = dialog.locator('[name=name]')
+    await page.mouse.click(5, 450)
+    await dialog.waitFor({ state: 'detached' })
+
+    await page.goto(`${url}/console/users?new=1`)
+    const drag = async () => {
+      const box = await name.boundingBox()
+      await page.mouse.move((box?.x ?? 0) + 60, (box?.y ?? 0) + 10)
+      await page.mouse.down()
+      await page.mouse.move(5, (box?.y ?? 0) + 10, { steps: 5 })
+      await page.mouse.up()
+    }
+    await name.waitFor()
+    await drag()
+    t.equal(await dialog.count(), 1, 'a selection that ends outside')
+    await name.fill('ann')
+    await page.mouse.click(5, 450)
+    t.equal(await dialog.count(), 1, 'a click outside after a change')
+    t.equal(await name.inputValue(), 'ann')
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    t.strictSame(faults, [])
+  },
+)

@@ -21,6 +21,8 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useRef<HTMLHeadingElement>(null)
   const isLeft = useRef(false)
+  const isPressed = useRef(false)
+  const changed = useRef<Element | null>(null)
   const id = useId()
   useEffect(() => {
     const before = placeOfFocus()
@@ -52,8 +54,14 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
         if (insist) dialog.current?.showModal()
         else onClose()
       }}
+      onInput={event => {
+        if (event.target instanceof Element) changed.current = event.target.closest('form')
+      }}
+      onMouseDown={event => (isPressed.current = event.target === event.currentTarget)}
       onClick={event => {
-        if (event.target === event.currentTarget && !insist) onClose()
+        // A selection of text that ends outside is no click there, and a slip must not discard what a form has.
+        const isOutside = isPressed.current && event.target === event.currentTarget
+        if (isOutside && !changed.current?.isConnected && !insist) onClose()
       }}
     >
       <div class="dialog-body">

@@ -1,5 +1,5 @@
 import { type ComponentChildren, createContext } from 'preact'
-import { useContext, useId, useRef, useState } from 'preact/hooks'
+import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api/call.ts'
 import { t } from '../words/index.ts'
 import { Button } from './button.tsx'
@@ -12,7 +12,12 @@ type Refusal = { readonly field: string | null; readonly text: string }
 const FormRefusal = createContext<Refusal | null>(null)
 
 /** The texts of a form's fields, without files. */
-export type Values = { readonly get: (name: string) => string; readonly has: (name: string) => boolean }
+export type Values = {
+  readonly get: (name: string) => string
+  readonly has: (name: string) => boolean
+  /** Whether the user changed one of these fields. Others are not sent: someone else may have changed them since. */
+  readonly isChanged: (of: (name: string) => boolean) => boolean
+}
 
 type FormProps = {
   /** Errors are shown next to their field, or above the button if they have none. */
@@ -39,13 +44,17 @@ export function Form({
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   const [busy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
+  const given = useRef(new FormData())
+  useLayoutEffect(() => {
+    if (form.current) given.current = new FormData(form.current)
+  }, [])
   const send = async (event: Event) => {
     event.preventDefault()
     if (busy || isBusy || !form.current) return
     setBusy(true)
     setRefusal(null)
     try {
-      await onSubmit(readValues(form.current))
+      await onSubmit(readValues(new FormData(form.current), given.current))
     } catch (error) {
       const found = readRefusal(error, form.current, fieldOf)
       setRefusal(found)
@@ -72,14 +81,17 @@ export function Form({
   )
 }
 
-function readValues(form: HTMLFormElement): Values {
-  const fields = new FormData(form)
+/** `given`: the fields as the form opened. */
+function readValues(fields: FormData, given: FormData): Values {
+  const textIn = (form: FormData, name: string): string => {
+    const value = form.get(name)
+    return typeof value === 'string' ? value : ''
+  }
   return {
     has: name => fields.has(name),
-    get(name) {
-      const value = fields.get(name)
-      return typeof value === 'string' ? value : ''
-    },
+    get: name => textIn(fields, name),
+    isChanged: of =>
+      [...fields.keys(), ...given.keys()].some(name => of(name) && textIn(fields, name) !== textIn(given, name)),
   }
 }
 

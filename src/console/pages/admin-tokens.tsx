@@ -69,14 +69,14 @@ function Rows({
           { head: t('role'), cell: ({ role }) => translate(`role.${role}`) },
           { head: t('admin_tokens.scopes'), wide: true, cell: token => scopeText(token) },
           { head: t('admin_tokens.ips'), cell: ({ ips }) => ips?.join(', ') ?? t('admin_tokens.anywhere') },
-          { head: t('invite.by'), cell: ({ by }) => <span class="theirs">{by}</span> },
+          { head: t('admin_tokens.by'), cell: ({ by }) => <span class="theirs">{by}</span> },
           { head: t('tokens.expires'), cell: ({ expires }) => (expires ? <Time at={expires} /> : t('never')) },
           {
             head: t('admin_tokens.used'),
             cell: ({ last_used: used }) => (used ? <Time at={used} /> : t('never')),
           },
           {
-            head: t('invitations.revoke'),
+            head: t('system.key.actions'),
             cell: token => <Button onClick={() => onRevoke(token)}>{t('invitations.revoke')}</Button>,
           },
         ]}

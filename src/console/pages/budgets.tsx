@@ -15,7 +15,7 @@ import { Tag } from '../kit/tag.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
 import { microsOf } from '../money.ts'
-import { shareOf } from '../numbers.ts'
+import { count as digits, shareOf } from '../numbers.ts'
 import { useQuery } from '../query.ts'
 import { shownForecast } from '../shown-money.ts'
 import { t } from '../words/index.ts'
@@ -63,7 +63,9 @@ export function Budgets() {
               </FilterBar>
             )}
             {person !== undefined && <p class="quiet">{t('budgets.apply', { user: person })}</p>}
-            {count > budgets.length && <p class="quiet">{t('budgets.nearest', { count, shown: budgets.length })}</p>}
+            {count > budgets.length && (
+              <p class="quiet">{t('budgets.nearest', { count: digits(count), shown: budgets.length })}</p>
+            )}
             {count === budgets.length && <EndUsersShown budgets={budgets} count={endUsers} />}
             {budgets.length === 0 ? (
               <Empty title={t('budgets.none')}>
@@ -98,7 +100,7 @@ export function Budgets() {
 function EndUsersShown({ budgets, count }: { readonly budgets: readonly Budget[]; readonly count: number }) {
   const shown = budgets.filter(({ level }) => level === 'end_user').length
   if (shown === count) return null
-  return <p class="quiet">{t('budgets.end_users', { count, shown })}</p>
+  return <p class="quiet">{t('budgets.end_users', { count: digits(count), shown })}</p>
 }
 
 type Row = Budget & ReturnType<typeof statusOf> & { readonly isTightest: boolean }
@@ -213,7 +215,8 @@ function columns({
 
 /** The place to change a budget: here, or for a group in the configuration. */
 function Change({ of, onEdit }: { readonly of: Budget; readonly onEdit: () => void }) {
-  const label = `${t('edit')}${t('colon')}${of.called ?? of.name}`
+  const word = t(of.level === 'balance' ? 'budgets.topup' : 'edit')
+  const label = `${word}${t('colon')}${of.called ?? of.name}`
   if (of.level === 'group')
     return (
       <a class="button quiet" href={`/console/config${queryText({ tab: 'edit', group: of.name })}`} aria-label={label}>
@@ -222,7 +225,7 @@ function Change({ of, onEdit }: { readonly of: Budget; readonly onEdit: () => vo
     )
   return (
     <Button kind="quiet" aria-label={label} onClick={onEdit}>
-      {t(of.level === 'balance' ? 'budgets.topup' : 'edit')}
+      {word}
     </Button>
   )
 }

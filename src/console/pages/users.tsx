@@ -216,7 +216,7 @@ function userColumns(
       head: t('keys'),
       cell: user => (
         <a class="whole" href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>
-          {t('users.tokens')}
+          {t('keys')}
         </a>
       ),
     },
@@ -257,8 +257,8 @@ function Groups({ rows }: { readonly rows: readonly Group[] }) {
             },
             { head: t('ceilings'), wide: true, sparse: true, cell: group => groupCeilings(group, currency) },
             { head: t('groups.multiplier'), numeric: true, cell: group => group.multiplier ?? '1' },
-            { head: t('users'), numeric: true, sortBy: group => group.users, cell: group => group.users },
-            { head: t('keys'), numeric: true, sortBy: group => group.keys, cell: group => group.keys },
+            { head: t('users'), numeric: true, sortBy: group => group.users, cell: group => count(group.users) },
+            { head: t('keys'), numeric: true, sortBy: group => group.keys, cell: group => count(group.keys) },
           ]}
         />
       </div>
@@ -340,7 +340,9 @@ function UserDialog({ of, onDone, onErased, onBusy, onClose }: EditProps & { rea
             submit={t('save')}
             onCancel={onClose}
             onSubmit={async values => {
-              const body = Object.fromEntries(['role', 'group', 'status'].map(name => [name, values.get(name)]))
+              const changed = ['role', 'group', 'status'].filter(name => values.isChanged(one => one === name))
+              if (changed.length === 0) return onClose()
+              const body = Object.fromEntries(changed.map(name => [name, values.get(name)]))
               await call(path, { method: 'PATCH', body })
               onDone()
             }}

@@ -1,4 +1,5 @@
 import type { Key } from '../api/shapes.ts'
+import { count } from '../numbers.ts'
 import { momentText } from './moment.ts'
 import { boundText } from './period.ts'
 import { t, tName } from './index.ts'
@@ -16,7 +17,9 @@ export function tBound(field: string, values: Values): string {
       resets_on: values['resets_on'] ?? null,
     })
   if (field === 'limits')
-    return limitNames.flatMap(name => (values[name] ? [`${t(`limit.${name}`)} ≤ ${values[name]}`] : [])).join(' · ')
+    return limitNames
+      .flatMap(name => (values[name] ? [`${t(`limit.${name}`)} ≤ ${count(Number(values[name]))}`] : []))
+      .join(' · ')
   if (field === 'models' || field === 'ips') return t(`bound.${field}`, { names: values['names'] ?? '' })
   if (field === 'expires') return t('bound.expires', { at: momentText(new Date(values['at'] ?? '')) })
   if (field === 'keys_max') return t('bound.keys_max', { keys: values['keys'] ?? '' })

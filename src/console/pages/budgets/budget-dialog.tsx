@@ -37,6 +37,7 @@ export function BudgetDialog({
           submit={t('save')}
           onCancel={onClose}
           onSubmit={async values => {
+            if (!values.isChanged(() => true)) return onClose()
             await setBudget(level === 'key' ? 'key' : 'user', name, values)
             onDone()
           }}

@@ -8,6 +8,9 @@ import { ceilingField } from './ceiling-field.ts'
 import { PeriodFields, periodIn } from '../tokens/period-fields.tsx'
 import { SettingFields, readAmount, readSettings, readWhole } from '../tokens/setting-fields.tsx'
 
+const isOwn = (name: string): boolean => name.startsWith('own_')
+const isKeysMax = (name: string): boolean => name === 'keys_max'
+
 /** A user's bounds: for all their keys, for the number of keys, and for each key that they create or change. */
 export function CeilingsForm({
   of,
@@ -32,11 +35,18 @@ export function CeilingsForm({
         const most = readSettings(values, true)
         const isBound = [most.budget, most.models, most.ips, most.expires].some(one => one !== null)
         const body = {
-          budget: readAmount('own_budget', values),
-          ...periodIn(values, { prefix: 'own_', hasSoft: true }),
-          keys_max: keysMax === '' ? null : readWhole('keys_max', keysMax, true),
-          key_bounds: isBound || Object.keys(most.limits).length > 0 ? most : null,
+          ...(values.isChanged(isOwn) && {
+            budget: readAmount('own_budget', values),
+            ...periodIn(values, { prefix: 'own_', hasSoft: true }),
+          }),
+          ...(values.isChanged(isKeysMax) && {
+            keys_max: keysMax === '' ? null : readWhole('keys_max', keysMax, true),
+          }),
+          ...(values.isChanged(name => !isOwn(name) && !isKeysMax(name)) && {
+            key_bounds: isBound || Object.keys(most.limits).length > 0 ? most : null,
+          }),
         }
+        if (Object.keys(body).length === 0) return onClose()
         await call(path, { method: 'PATCH', body })
         onDone()
       }}
