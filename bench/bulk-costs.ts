@@ -27,7 +27,7 @@ import {
   userOf,
 } from './cost-charges.ts'
 
-// Writes what `rollUpCosts` writes for a whole ledger, without the ledger, in its final order: added up commit by
+// Writes what `rollUpCosts` and `foldCosts` write for a whole ledger, without the ledger, in its final order: added up commit by
 // commit, ten million charges of 20,000 keys change every page of the sums again and again. `sameSums` compares the
 // two.
 
@@ -87,6 +87,11 @@ function sortInto(count: number, buckets: number, bucketOf: (n: number) => numbe
   return { order, starts }
 }
 
+/** The end of the last span of the longest length, 1,536 quarters of an hour. */
+export function endOf(charges: Charges): number {
+  return (Math.floor(timeOf(charges, charges.count - 1) / quarterMs / 1_536) + 1) * 1_536
+}
+
 /** Spans of each quarter hour that contain the charges. */
 class Spans {
   readonly #quarters: Int32Array
@@ -101,7 +106,7 @@ class Spans {
     const count = (this.#quarters.at(-1) ?? 0) + 1
     this.#spans = Float64Array.from({ length: count }, (_, i) => first + i).reduce(
       (all, quarter, i) => {
-        all.set(spansAround(quarter, 0), i * lengthCount)
+        all.set(spansAround(quarter, { number: 0, folded: endOf(charges) }), i * lengthCount)
         return all
       },
       new Float64Array(count * lengthCount),
@@ -367,6 +372,7 @@ export function addUpInBulk(path: string, charges: Charges, onStep: (text: strin
   const spans = new Spans(charges)
   writePlaces(db, charges, spans, onStep)
   writeParts(db, charges, spans, onStep)
+  db.prepare('UPDATE cost_fold SET folded = $end, target = $end').run({ $end: endOf(charges) })
   db.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE); ANALYZE')
   db.close()
 }

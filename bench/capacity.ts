@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import type { Key } from '../src/domain/index.ts'
 import { type Clock, firstIdAt, systemTimers } from '../src/util/index.ts'
+import { foldCosts } from '../src/storage/costs/fold.ts'
 import { rollUpCosts } from '../src/storage/costs/roll-up.ts'
 import { openStorage } from '../src/storage/index.ts'
 import { Connection } from '../src/storage/sqlite/connect.ts'
@@ -75,11 +76,15 @@ function factsOf(n: number): ReturnType<typeof facts> & { readonly rule: typeof 
   return { ...facts(key, { id, model: `model ${n % models}`, operation: 'chat', size: null }), rule }
 }
 
-/** Adds up the costs of the posted charges, as the writer does, commit by commit. @returns seconds */
+/**
+ * Adds up the costs of the posted charges, as the writer does, commit by commit, and then writes long spans.
+ * @returns seconds
+ */
 function addUp(path: string): number {
   const began = performance.now()
   const connection = new Connection(path)
   while (connection.transact(() => connection.run(rollUpCosts())) > 0);
+  while (connection.transact(() => connection.run(foldCosts(until))));
   connection.close()
   return (performance.now() - began) / 1000
 }

@@ -8,12 +8,13 @@ import { parseArgs } from 'node:util'
 import { Client } from 'pg'
 import { type CostPart, costParts, type CostQuery, type Key, quarterMs, type Storage } from '../src/domain/index.ts'
 import { beginningOf, type Clock, systemTimers } from '../src/util/index.ts'
+import { foldCosts } from '../src/storage/costs/fold.ts'
 import { rollUpCosts } from '../src/storage/costs/roll-up.ts'
 import { quarterOfSpan } from '../src/storage/costs/spans.ts'
 import { openStorage } from '../src/storage/index.ts'
 import { Connection } from '../src/storage/sqlite/connect.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
-import { addUpInBulk, sameSums } from './bulk-costs.ts'
+import { addUpInBulk, endOf, sameSums } from './bulk-costs.ts'
 import { type Charges, makeKeys, sell } from './cost-charges.ts'
 import { copyFileTo } from './copy-file-to.ts'
 import { onlyErrors } from './fill.ts'
@@ -146,6 +147,8 @@ async function prove(folder: string): Promise<void> {
   await withFile(own, storage => sell(storage, few, keys, at => void (now = at)))
   const connection = new Connection(own)
   while (connection.transact(() => connection.run(rollUpCosts())) > 0);
+  const foldedAt = (endOf(few) + 1) * quarterMs
+  while (connection.transact(() => connection.run(foldCosts(foldedAt))));
   connection.close()
   addUpInBulk(bulk, few, () => undefined)
   process.stderr.write(`  in bulk as by the writer: ${sameSums(own, bulk)} rows of ${provedCharges} charges\n`)

@@ -21,6 +21,8 @@ const charges = 1_000_000
 const runs = 9
 const dayMs = 86_400_000
 const from = Date.UTC(2026, 9, 1)
+/** The end of long spans, in quarters of an hour: after all charges. */
+const folded = 1_536 * 10_000
 
 const series = (name: string, count: number): string =>
   `${name}(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM ${name} WHERE n + 1 < ${count})`
@@ -31,7 +33,8 @@ const counts = 'charges, firsts, images, amount, refunded, quantity, tokens'
 function spansOfDays(): readonly number[] {
   const spans = new Set<number>()
   for (let day = 0; day < days; day++)
-    for (const span of spansAround((from + day * dayMs) / quarterMs, 0)) if (span % 8 >= dayLength) spans.add(span)
+    for (const span of spansAround((from + day * dayMs) / quarterMs, { number: 0, folded }))
+      if (span % 8 >= dayLength) spans.add(span)
   return [...spans]
 }
 
@@ -45,7 +48,7 @@ function fill(db: DatabaseSync): void {
   }
   const ofEndUsers = endUsers * models * 2
   const ofTags = tags * keys * models * 2
-  db.exec(`BEGIN;
+  db.exec(`BEGIN; UPDATE cost_fold SET folded = ${folded}, target = ${folded};
     WITH RECURSIVE ${series('l', endUsers)} INSERT INTO label (id, kind, name, created_at, seen_at)
       SELECT 'eu_' || n, 'end_user', 'end user ' || n, 0, 0 FROM l;
     WITH RECURSIVE ${series('l', tags)} INSERT INTO label (id, kind, name, created_at, seen_at)

@@ -38,6 +38,7 @@ import type {
   WaysIn,
 } from '../domain/index.ts'
 import { keepConfig, type PackedConfig } from './config-history.ts'
+import { foldCosts } from './costs/fold.ts'
 import { rollUpCosts } from './costs/roll-up.ts'
 import { finishRebuild, rebuildCosts } from './costs/rebuild.ts'
 import { topUp } from './accounts/top-up.ts'
@@ -239,6 +240,7 @@ export type Changes = {
   }
   sumUp: { given: { readonly at: number }; gives: number }
   rollUpCosts: { given: null; gives: number }
+  foldCosts: { given: { readonly at: number }; gives: boolean }
   dropChanged: { given: { readonly at: number }; gives: { readonly places: number; readonly isDue: boolean } }
   writeBatchCharges: { given: BatchCharges; gives: boolean }
   rebuildCosts: { given: RebuildState | null; gives: RebuildState }
@@ -332,6 +334,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   pruneEvents: (_self, given) => pruneEvents(given),
   sumUp: (_self, { at }) => sumUp(at),
   rollUpCosts: () => rollUpCosts(),
+  foldCosts: (_self, { at }) => foldCosts(at),
   dropChanged: (_self, { at }) => dropChanged(at),
   writeBatchCharges: (_self, given) => writeBatchCharges(given),
   rebuildCosts: (_self, from) => rebuildCosts(from),

@@ -209,6 +209,8 @@ function startChores(parts: StorageParts, endings: Endings, takeStep: TakeStep) 
         count = (await takeStep('rollUpCosts', null)) + (await takeStep('sumUp', { at: clock.now() }))
       for (let state: RebuildState | null = null; state?.isDone !== true && !chores.isOver && writer.healthy(); )
         state = await takeStep('finishRebuild', state)
+      for (let isMore = true; isMore && !chores.isOver && writer.healthy(); )
+        isMore = await takeStep('foldCosts', { at: clock.now() })
       await keepCharges()
     } catch (error) {
       log.warn({ err: error }, 'charges could not be added up')

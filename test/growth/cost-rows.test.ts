@@ -2,6 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import t from 'tap'
 import { type CostPart, type CostQuery, quarterMs } from '../../src/domain/index.ts'
 import { beginningOf } from '../../src/util/index.ts'
+import { foldCosts } from '../../src/storage/costs/fold.ts'
 import { readRated } from '../../src/storage/costs/rated.ts'
 import { readCosts } from '../../src/storage/costs/read.ts'
 import { CostSums, type Kind } from '../../src/storage/costs/sums.ts'
@@ -67,7 +68,7 @@ function* fill(chargesADay: number, keys: number): QueryProgram<void> {
       })
       if (n % 2) sums.addImage(place, kind, 1)
     }
-    yield* writeSums(sums, 0)
+    yield* writeSums(sums, { number: 0, folded: 0 })
   }
 }
 
@@ -88,6 +89,7 @@ class Counted {
     })
     this.#db.exec('BEGIN')
     this.run(fill(chargesADay, keys))
+    while (this.run(foldCosts(begun + (days + 1) * dayMs)));
     this.#db.exec('COMMIT')
     this.statements = 0
   }

@@ -30,3 +30,9 @@ export function copyAsOf(version: number, source: string, path: string): void {
   old.db.exec(`DETACH source; PRAGMA foreign_keys = ON; PRAGMA user_version = ${version}`)
   old.close()
 }
+
+/** Before version 39, each charge was added to spans of every length at once. */
+export function writeAllSpans(connection: Connection): void {
+  const end = 1_536 * 10_000
+  connection.db.exec(`UPDATE cost_fold SET folded = ${end}, target = ${end}`)
+}

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Key, Storage } from '../../src/domain/index.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
+import { foldCosts } from '../../src/storage/costs/fold.ts'
 import { rollUpCosts } from '../../src/storage/costs/roll-up.ts'
 import { facts, line, newKey } from '../contract/storage.ts'
 import { systemClock } from '../../src/util/index.ts'
@@ -38,6 +39,7 @@ async function open(t: Test, onCommit?: (change: string) => void) {
   return { storage, connection, key, runChores }
 }
 
+const dayMs = 86_400_000
 const tokens = { tier: 'input', width: null, height: null, quantity: 7 }
 
 function post(storage: Storage, key: Key, count: number, nameModel: (i: number) => string): void {
@@ -117,4 +119,42 @@ t.test('a tool pauses between steps longer than SQLite waits before it looks aga
   t.ok(steps > 2, caseName({ steps }))
   t.equal(pauses.length, steps - 1)
   for (const [i, ms] of pauses.entries()) t.ok(ms > 100 && ms < 200, caseName({ i, ms }))
+})
+
+t.test('a sum is written once, for its quarter of an hour, until the longer spans are over', async t => {
+  const { storage, connection, key } = await open(t)
+  post(storage, key, 200, i => `model ${i}`)
+  await storage.flush()
+  while (connection.transact(() => connection.run(rollUpCosts())) > 0);
+  const [all] = connection.all({ sql: 'SELECT count(*) AS sums FROM cost_place_sum', params: [] })
+  const [quarters] = connection.all({
+    sql: 'SELECT count(*) AS sums, count(DISTINCT place) AS places FROM cost_place_sum WHERE span % 8 = 0',
+    params: [],
+  })
+  t.ok(Number(quarters?.['places']) >= 600)
+  t.equal(all?.['sums'], quarters?.['sums'])
+})
+
+t.test('a charge that comes while its long spans are being written is in each of them', async t => {
+  const { storage, connection, key } = await open(t)
+  const addUp = async (): Promise<void> => {
+    post(storage, key, 2, i => `model ${i}`)
+    await storage.flush()
+    while (connection.transact(() => connection.run(rollUpCosts())) > 0);
+  }
+  await addUp()
+  const fold = (): boolean =>
+    connection.transact(() => connection.run(foldCosts(Date.now() + 40 * dayMs, { names: 1, places: 1 })))
+  let steps = 0
+  for (; fold(); steps++) await addUp()
+  t.ok(steps > 40, caseName({ steps }))
+  const lengths = connection.all({
+    sql: `SELECT span % 8 AS length, sum(firsts) AS charges FROM cost_part_sum WHERE part = '' GROUP BY 1 ORDER BY 1`,
+    params: [],
+  })
+  t.same(
+    lengths,
+    [0, 1, 2, 3, 4].map(length => ({ length, charges: 2 * (steps + 1) })),
+  )
+  t.same((await storage.books.verify()).sums, [])
 })

@@ -18,6 +18,7 @@ import {
 } from '../../src/domain/index.ts'
 import { beginningOf, firstIdAt } from '../../src/util/index.ts'
 import { DatabaseSync } from 'node:sqlite'
+import { foldCosts } from '../../src/storage/costs/fold.ts'
 import { rollUpCosts } from '../../src/storage/costs/roll-up.ts'
 import { auditCosts } from '../../src/storage/costs/audit-costs.ts'
 import { readCosts } from '../../src/storage/costs/read.ts'
@@ -25,6 +26,7 @@ import { costs } from '../../src/storage/migrations/0014-costs.ts'
 import { costSpans } from '../../src/storage/migrations/0020-cost-spans.ts'
 import { costCounts } from '../../src/storage/migrations/0026-cost-counts.ts'
 import { cacheSavings } from '../../src/storage/migrations/0038-cache-savings.ts'
+import { costFold } from '../../src/storage/migrations/0039-cost-fold.ts'
 import { costKeys } from '../../src/storage/migrations/0025-cost-keys.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { createPool, Session } from '../../src/storage/postgres/connect.ts'
@@ -34,7 +36,7 @@ import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { clockAt, facts, line, newKey } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.ts'
-import { copyAsOf } from '../harness/old-database.ts'
+import { copyAsOf, writeAllSpans } from '../harness/old-database.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const from = Date.UTC(2026, 9, 24, 20)
@@ -403,6 +405,18 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   t.equal(ask(queries[0] as PlainCostQuery).tail, 0)
   const audited = await storage.books.verify()
   t.same([...audited.problems, ...audited.sums], [])
+
+  const fold = (at: number) => connection.transact(() => connection.run(foldCosts(at, { names: 2, places: 20 })))
+  for (let step = 0; fold(from + 5 * dayMs); step++) {
+    if (step % 60 !== 30) continue
+    await compare(t, sold, queries.slice(0, 8), ask, `in long spans, step ${step}`)
+    await refund(2)
+    while (addUp() > 0);
+    await compare(t, sold, queries.slice(0, 8), ask, `in long spans, step ${step}, some given back`)
+    t.same((await storage.books.verify()).sums, [], caseName({ step }))
+  }
+  await compare(t, sold, queries, ask, 'in long spans')
+  t.same((await storage.books.verify()).sums, [], 'and every sum is right')
   await refund(1_000)
   await compare(t, sold, queries, ask, 'more given back')
   t.ok(sold.filter(one => one.isRefunded).length > 40, 'some was given back')
@@ -419,7 +433,14 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
     'UPDATE cost_image_sum SET images = images + 1',
     'UPDATE cost_key_sum SET amount = amount + 1 WHERE key_id = (SELECT max(key_id) FROM cost_key_sum)',
   ]
-  for (const sql of damages) {
+  const ofEachLength = ['cost_part_sum', 'cost_place_sum', 'cost_image_sum', 'cost_key_sum'].flatMap(table => {
+    const count = table === 'cost_image_sum' ? 'images' : 'amount'
+    return [0, 1, 2, 3, 4].map(
+      length => `UPDATE ${table} SET ${count} = ${count} + 1
+        WHERE span = (SELECT min(span) FROM ${table} WHERE span % 8 = ${length})`,
+    )
+  })
+  for (const sql of [...damages, ...ofEachLength]) {
     connection.db.exec(`SAVEPOINT damage; ${sql}`)
     const reported: string[] = []
     connection.run(auditCosts(problem => void reported.push(problem)))
@@ -433,6 +454,10 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   )
   connection.db.exec(damages.join(';'))
   t.ok((await storage.books.verify()).sums.length > 3, 'and verification reports it')
+
+  for (let step = 0; step < 30; step++) t.ok(fold(from + 6 * dayMs), caseName({ step }))
+  const ends = connection.all({ sql: 'SELECT folded < target AS isUnderWay FROM cost_fold WHERE pass = 0', params: [] })
+  t.same(ends, [{ isUnderWay: 1 }])
 
   let state = await storage.books.rebuildCosts()
   for (let i = 0; i < 4; i++) state = await storage.books.rebuildCosts(state)
@@ -453,6 +478,14 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
     1,
     'nothing is left of the old ones',
   )
+  t.same(
+    connection.all({
+      sql: 'SELECT count(DISTINCT folded) AS ends, min(folded) > 0 AS areOver FROM cost_fold',
+      params: [],
+    }),
+    [{ ends: 1, areOver: 1 }],
+    'they have the same long spans',
+  )
   const stepNow = () =>
     connection.all({ sql: `SELECT value FROM meta WHERE name = 'cost_rebuild'`, params: [] })[0]?.['value']
   for (state = await storage.books.rebuildCosts(); stepNow() !== 3; ) state = await storage.books.rebuildCosts(state)
@@ -460,6 +493,10 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   for (state = await storage.books.rebuildCosts(); !state.isDone; ) state = await storage.books.rebuildCosts(state)
   t.same((await storage.books.verify()).sums, [], 'made anew where the last time was broken off while it cleared away')
   sold.push(...more)
+  for (let step = 0; fold(until + 40 * dayMs); step++)
+    if (step % 300 === 0) await compare(t, sold, queries.slice(0, 8), ask, `in long spans again, step ${step}`)
+  await compare(t, sold, queries, ask, 'in long spans again')
+  t.same((await storage.books.verify()).sums, [], 'and right')
   const everything = {
     since: 0,
     until: Math.ceil((until + 86_400_000) / quarterMs) * quarterMs,
@@ -491,6 +528,7 @@ for (const { version, counts } of lacking)
       const storage = await openDatabase({ url: `sqlite:${path}`, clock })
       const { sold } = await sell(storage, clock, 60, 7)
       const connection = new Connection(path)
+      writeAllSpans(connection)
       while (connection.transact(() => connection.run(rollUpCosts())) > 0);
       connection.close()
       await storage.close()
@@ -531,6 +569,59 @@ for (const { version, counts } of lacking)
     },
   )
 
+t.test('a gateway continues the long spans of an earlier version, which wrote them at once', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'tollgate.db')
+  const clock = quietClock()
+  const storage = await openDatabase({ url: `sqlite:${path}`, clock })
+  const { sold, keys } = await sell(storage, clock, 300, 7)
+  const connection = new Connection(path)
+  writeAllSpans(connection)
+  while (connection.transact(() => connection.run(rollUpCosts())) > 0);
+  connection.close()
+  await storage.close()
+  const old = join(folder, 'old.db')
+  copyAsOf(migrations.indexOf(costFold), path, old)
+
+  const chores: (() => void)[] = []
+  const paced = {
+    ...clock,
+    every(_ms: number, chore: () => void) {
+      chores.push(chore)
+      return { cancel() {} }
+    },
+  }
+  const migrated = await openDatabase({ url: `sqlite:${old}`, clock: paced })
+  const look = new Connection(old)
+  t.teardown(async () => {
+    look.close()
+    await migrated.close()
+  })
+  const first = (sql: string) => look.all({ sql, params: [] })[0]?.['value']
+  const folded = Number(first('SELECT folded AS value FROM cost_fold WHERE pass = 0'))
+  const newest = Math.max(...sold.map(({ at }) => Math.floor(at / quarterMs)))
+  t.ok(folded > newest - 16 && folded <= newest, caseName({ folded, newest }))
+  const later =
+    'SELECT count(*) AS value FROM cost_place_sum, cost_fold WHERE pass = 0 AND span % 8 = 2 AND span / 8 = folded / 96'
+  t.ok(Number(first(later)) > 0, 'the day that is not over has sums')
+  const queries = fc.sample(questions, { numRuns: 40, seed: 3 })
+  const ask = (question: PlainCostQuery) => migrated.journal.costs(question)
+  await compare(t, sold, queries, ask, 'as migrated')
+  t.same((await migrated.books.verify()).sums, [])
+
+  const { sold: more } = await sell(migrated, clock, 40, 8, keys)
+  sold.push(...more)
+  await compare(t, sold, queries, ask, 'with more charges')
+  // Far beyond the day after the last charge.
+  clock.set(clock.now() + 20 * dayMs)
+  for (const chore of chores) chore()
+  while (first('SELECT folded % 1536 AS value FROM cost_fold WHERE pass = 0') !== 0) await setTimeout(5)
+  t.ok(Number(first(later.replace('folded / 96', `${newest} / 96`))) > 0)
+  await compare(t, sold, queries, ask, 'with more long spans')
+  t.same((await migrated.books.verify()).sums, [])
+})
+
 t.test('the same on PostgreSQL, summed by three processes at once', async t => {
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
@@ -557,6 +648,23 @@ t.test('the same on PostgreSQL, summed by three processes at once', async t => {
   for (let counts = [1]; counts.some(count => count > 0); ) counts = await Promise.all([addUp(), addUp(), addUp()])
   await compare(t, sold, queries, ask, 'all of it')
   t.equal((await ask(queries[0] as PlainCostQuery)).tail, 0)
+  t.same((await storage.books.verify()).sums, [])
+  const fold = async (): Promise<boolean> => {
+    const client = await pool.connect()
+    await client.query('BEGIN')
+    const isMore = await new Session(client).run(foldCosts(until + 40 * dayMs, { names: 5, places: 50 }))
+    await client.query('COMMIT')
+    client.release()
+    return isMore
+  }
+  for (let step = 0, isMore = true; isMore; step++) {
+    isMore = (await Promise.all([fold(), fold(), fold()])).includes(true)
+    if (step !== 10) continue
+    await refund(10)
+    while ((await addUp()) > 0);
+    await compare(t, sold, queries, ask, 'in some long spans')
+  }
+  await compare(t, sold, queries, ask, 'in long spans')
   t.same((await storage.books.verify()).sums, [])
   for (let state = await storage.books.rebuildCosts(); !state.isDone; ) state = await storage.books.rebuildCosts(state)
   await compare(t, sold, queries, ask, 'made anew')

@@ -6,7 +6,7 @@ import type { QueryProgram, Rows, Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { anyLabel, eachLabelled, type Labelled } from './label-sums.ts'
 import { Answer, barOf, countsOf, readPlain, type Tail } from './plain.ts'
-import { type Pass, spansOver } from './spans.ts'
+import { type ReadPass, spansOver } from './spans.ts'
 import { inOneBar, matchesQuery, narrowedBy, quarterOf } from './statements.ts'
 import { columnOf, countNames } from './sums.ts'
 
@@ -24,13 +24,13 @@ type LabelQuery = {
   readonly label: string | undefined
   /** The other filters of the query. */
   readonly where: PlainCostQuery['where']
-  readonly pass: Pass
+  readonly pass: ReadPass
   /** Charges that are not added up yet. */
   readonly tail: readonly Labelled[]
 }
 
 /** Costs by end users or tags, or of one end user or tag. */
-export function* readLabelled(query: CostQuery, kind: LabelKind, pass: Pass, tail: Tail): QueryProgram<Costs> {
+export function* readLabelled(query: CostQuery, kind: LabelKind, pass: ReadPass, tail: Tail): QueryProgram<Costs> {
   const { end_user: _, tag: __, ...where } = query.where
   const name = query.where[kind]
   const label = name === undefined ? undefined : yield* idOfLabel(kind, name)

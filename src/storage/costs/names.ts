@@ -2,7 +2,7 @@ import type { CostPart, PlainCostQuery } from '../../domain/costs.ts'
 import { askIn, inOne } from '../ask-in.ts'
 import { ask, type QueryProgram, type Rows, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { type Pass, spansOver } from './spans.ts'
+import { type ReadPass, spansOver } from './spans.ts'
 import { matchExpression, detailOf, isOfOnePart, type Narrowed, quarterOf, statementOf } from './statements.ts'
 import { columnOf, type Sum } from './sums.ts'
 
@@ -24,7 +24,7 @@ export const namesTogether = 512
  * The most expensive names of the whole range, read from the fewest spans: the cost depends on the number of names, not
  * on the range.
  */
-export function* findNames(query: PlainCostQuery, tail: readonly Sum[], pass: Pass): QueryProgram<Names> {
+export function* findNames(query: PlainCostQuery, tail: readonly Sum[], pass: ReadPass): QueryProgram<Names> {
   const { since, until, by, apart } = query
   if (by === null || apart === undefined) return undefined
   if (typeof apart !== 'number') return new Set(apart)

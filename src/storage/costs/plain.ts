@@ -4,14 +4,14 @@ import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { findNames, type Names, namesTogether, splitByCoverage } from './names.ts'
 import { addPlaces, openChains } from './places.ts'
-import { type Pass, spansOver } from './spans.ts'
+import { lengthOfSpan, type PassNumber, quarterOfSpan, quartersFrom, type ReadPass, spansOver } from './spans.ts'
 import { inOneBar, matchesQuery, quarterOf, statementOf } from './statements.ts'
 import { columnOf, CostSums, countNames, type Counts, noCounts, type Place } from './sums.ts'
 
 const { firsts: _firsts, ...nothing } = noCounts
 
 /** Reads costs by a part that every charge has. */
-export function* readPlain(query: PlainCostQuery, pass: Pass, { sums, charges: tail }: Tail): QueryProgram<Costs> {
+export function* readPlain(query: PlainCostQuery, pass: ReadPass, { sums, charges: tail }: Tail): QueryProgram<Costs> {
   const matching = [...sums.all()].filter(({ place }) => matchesQuery(place, query))
   const names = yield* findNames(query, matching, pass)
   const answer = new Answer(query, names)
@@ -21,15 +21,23 @@ export function* readPlain(query: PlainCostQuery, pass: Pass, { sums, charges: t
 }
 
 /** The current pass over the ledger, which queries read. */
-export function* readPass(): QueryProgram<Pass> {
-  const [row] = yield ask(`SELECT value FROM meta WHERE name = 'costed'`)
-  return whole(row ?? {}, 'value') === 1 ? 1 : 0
+export function* readPass(): QueryProgram<ReadPass> {
+  const [row = {}] = yield ask(
+    `SELECT f.pass, f.folded FROM meta m JOIN cost_fold f ON f.pass = m.value WHERE m.name = 'costed'`,
+  )
+  const number = whole(row, 'pass') === 1 ? 1 : 0
+  const folded = whole(row, 'folded')
+  const rows = yield ask(
+    `SELECT DISTINCT span FROM cost_part_sum WHERE part = '' AND span >= ? AND span < ? AND ${lengthOfSpan} = 0 ORDER BY span`,
+    ...quartersFrom(folded, number),
+  )
+  return { number, folded, recent: rows.map(row => quarterOfSpan(whole(row, 'span'), number)) }
 }
 
 export type Tail = { readonly sums: CostSums; readonly charges: number }
 
 /** Charges that are not in the sums yet: a gateway adds them within a minute. */
-export function* readTail(pass: Pass): QueryProgram<Tail> {
+export function* readTail(pass: PassNumber): QueryProgram<Tail> {
   const sums = new CostSums()
   let charges = 0
   for (const row of yield ask(openChains, pass)) {
@@ -44,7 +52,7 @@ export function* readTail(pass: Pass): QueryProgram<Tail> {
 }
 
 /** Adds the stored sums, each to the bar of its span. */
-function* addSpans(answer: Answer, query: PlainCostQuery, names: Names, pass: Pass): QueryProgram<void> {
+function* addSpans(answer: Answer, query: PlainCostQuery, names: Names, pass: ReadPass): QueryProgram<void> {
   const { bars, until, by } = query
   const barOf = new Map<number, number>()
   for (const [bar, at] of bars.entries())

@@ -17,7 +17,7 @@ export type RatedQuery = Pick<PlainCostQuery, 'since' | 'until' | 'where'>
 export function* readRated(query: RatedQuery): QueryProgram<readonly RatedImages[]> {
   const { since, until, where } = query
   const pass = yield* readPass()
-  const { sums } = yield* readTail(pass)
+  const { sums } = yield* readTail(pass.number)
   const byId = new Map<number, number>()
   const places = placesOf(where, null)
   const sql = `SELECT s.kind AS kind, sum(s.images) AS images FROM cost_place p JOIN cost_image_sum s ON s.place = p.id

@@ -6,7 +6,7 @@ import { readPass, readPlain, readTail } from './plain.ts'
 /** Reads the sums of the ledger: the stored sums and the entries after them, in one snapshot. */
 export function* readCosts(query: CostQuery): QueryProgram<Costs> {
   const pass = yield* readPass()
-  const tail = yield* readTail(pass)
+  const tail = yield* readTail(pass.number)
   const kind = labelKindOf(query)
   return kind === undefined
     ? yield* readPlain(query as PlainCostQuery, pass, tail)

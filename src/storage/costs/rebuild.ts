@@ -4,7 +4,7 @@ import type { RebuildState } from '../../domain/stores.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
 import { rollUpTo, lockSums } from './roll-up.ts'
-import { numbersOf, type Pass } from './spans.ts'
+import { numbersOf, type PassNumber } from './spans.ts'
 
 /** The maximum number of rows, or of places, that one commit deletes. */
 const rowsTogether = 4_096
@@ -49,6 +49,7 @@ export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildSt
     const cleared = yield* clearSome(spare, state.cleared)
     if (cleared !== undefined) return { ...state, cleared }
     yield ask('DELETE FROM cost_progress WHERE pass = ?', spare)
+    yield* startFold(spare, pass)
     yield* enter(step === steps.clear ? steps.add : steps.none)
     if (step === steps.clearOld) return { ...state, isDone: true, added: all }
   }
@@ -71,12 +72,23 @@ export function* isRebuilding(): QueryProgram<boolean> {
   return whole(row ?? {}, 'value') !== steps.none
 }
 
+/** A new pass has the same longer spans as the current one. */
+function* startFold(pass: PassNumber, current: PassNumber): QueryProgram<void> {
+  const folded = '(SELECT c.folded FROM cost_fold c WHERE c.pass = ?)'
+  yield ask(
+    `UPDATE cost_fold SET folded = ${folded}, target = ${folded}, step = 0, name = '', place = '' WHERE pass = ?`,
+    current,
+    current,
+    pass,
+  )
+}
+
 function* enter(step: number): QueryProgram<void> {
   yield ask(`UPDATE meta SET value = ? WHERE name = 'cost_rebuild'`, step)
 }
 
 /** The number of chain positions that a pass has added up, and their total. */
-function* measure(pass: Pass): QueryProgram<readonly [added: number, all: number]> {
+function* measure(pass: PassNumber): QueryProgram<readonly [added: number, all: number]> {
   const [row] = yield ask(
     `SELECT coalesce((SELECT sum(position) FROM cost_progress WHERE pass = ?), 0) AS added,
        coalesce((SELECT sum(position) FROM chain), 0) AS whole`,
@@ -86,7 +98,7 @@ function* measure(pass: Pass): QueryProgram<readonly [added: number, all: number
 }
 
 /** Removes some sums of a pass, after one place. @returns the last place; undefined if nothing is left */
-function* clearSome(pass: Pass, after: number): QueryProgram<number | undefined> {
+function* clearSome(pass: PassNumber, after: number): QueryProgram<number | undefined> {
   const [from, to] = numbersOf(pass)
   for (const kind of labelKinds) if ((yield ask(ofLabels, kind, from, to, rowsTogether)).length > 0) return after
   if ((yield ask(ofLabelModels, from, to, rowsTogether)).length > 0) return after

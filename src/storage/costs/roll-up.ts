@@ -1,7 +1,7 @@
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { addPlaces, openChains } from './places.ts'
-import type { Pass } from './spans.ts'
+import type { PassNumber } from './spans.ts'
 import { CostSums } from './sums.ts'
 import { writeSums } from './write-sums.ts'
 
@@ -20,19 +20,21 @@ export function* rollUpCosts(): QueryProgram<number> {
 }
 
 /** Returns the pass that queries read, for a caller that changes sums: other callers wait until it commits. */
-export function* lockSums(): QueryProgram<Pass> {
+export function* lockSums(): QueryProgram<PassNumber> {
   const [row] = yield ask(wait)
   return whole(row ?? {}, 'value') === 1 ? 1 : 0
 }
 
 /** Like `rollUpCosts`, for either pass. The caller has locked the sums. */
-export function* rollUpTo(pass: Pass): QueryProgram<number> {
+export function* rollUpTo(pass: PassNumber): QueryProgram<number> {
   for (const row of yield ask(openChains, pass)) {
     const [chain, from, last] = [text(row, 'id'), whole(row, 'upto'), whole(row, 'last')]
     const sums = new CostSums()
     const { upto, charges } = yield* addPlaces(sums, chain, from, last)
     yield ask(moveOn, pass, chain, upto)
-    yield* writeSums(sums, pass)
+    // Longer spans that are being written must not miss a charge.
+    const [fold] = yield ask('SELECT target FROM cost_fold WHERE pass = ?', pass)
+    yield* writeSums(sums, { number: pass, folded: whole(fold ?? {}, 'target') })
     return Math.max(charges, 1)
   }
   return 0

@@ -22,7 +22,7 @@ import {
 import type { Person } from './person.ts'
 import { countRows, eraseRows, wholesale } from './tables.ts'
 import { readPass, readTail } from '../costs/plain.ts'
-import { lengthCount, lengthOfSpan, numbersOf } from '../costs/spans.ts'
+import { lengthOfSpan, numbersOf } from '../costs/spans.ts'
 
 /** How long after an erasure requests in flight without a hold may still write rows of the log. */
 const lateMs = 24 * 3_600_000
@@ -222,14 +222,14 @@ function* forgetName(pseudonym: string, name: string): QueryProgram<void> {
 }
 
 /**
- * How many charges of a user are in the ledger: those in the sums, by the longest spans (each charge is in one span of
- * every length), and those after them.
+ * How many charges of a user are in the ledger: those in the sums, by quarters of an hour (each charge is in one), and
+ * those after them.
  */
 function* countCharges(user: string): QueryProgram<number> {
-  const pass = yield* readPass()
+  const { number: pass } = yield* readPass()
   const { sums } = yield* readTail(pass)
   const [row] = yield ask(
-    `SELECT coalesce(sum(firsts), 0) AS count FROM cost_place_sum WHERE span >= ? AND span < ? AND ${lengthOfSpan} = ${lengthCount - 1}
+    `SELECT coalesce(sum(firsts), 0) AS count FROM cost_place_sum WHERE span >= ? AND span < ? AND ${lengthOfSpan} = 0
       AND place IN (SELECT id FROM cost_place WHERE user_name = ? AND detail = 'user')`,
     ...numbersOf(pass),
     user,

@@ -63,7 +63,7 @@ export function* addLedger(totals: Totals, begun: Begun, where: Shared, lastMs: 
 function* quartersOf({ since, until }: Begun, lastMs: number): QueryProgram<Quarters> {
   const from = Math.ceil(since / quarterMs) * quarterMs
   if (until !== undefined) return { from, to: Math.max(Math.floor(until / quarterMs) * quarterMs, from) }
-  const pass = yield* readPass()
+  const { number: pass } = yield* readPass()
   const [row] = yield ask(newestSpan, ...numbersOf(pass))
   const last = row?.['span'] == null ? 0 : quarterOfSpan(whole(row, 'span'), pass)
   // Charges that are not in the sums yet are from the last minutes, possibly of a clock that is ahead.

@@ -36,6 +36,7 @@ import { answerCache } from './0035-answer-cache.ts'
 import { labelModels } from './0036-label-models.ts'
 import { endUserAccounts } from './0037-end-user-accounts.ts'
 import { cacheSavings } from './0038-cache-savings.ts'
+import { costFold } from './0039-cost-fold.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -82,6 +83,7 @@ export const migrations: readonly (readonly string[])[] = [
   labelModels,
   endUserAccounts,
   cacheSavings,
+  costFold,
 ]
 
 /** Steps that no statement can do, which run after the migration that they belong to. */
