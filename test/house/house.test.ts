@@ -188,7 +188,7 @@ t.test('every npm script checks the Node version first', async t => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: { [name: string]: string } }
   for (const [name, script] of Object.entries(scripts)) {
     // The command checks the Node version first.
-    const guarded = /^node (?:(?:-r \.\/)?src\/cli\/guard|src\/cli\/tollgate)\.cjs/.test(script)
+    const guarded = /^(?:exec )?node (?:(?:-r \.\/)?src\/cli\/guard|src\/cli\/tollgate)\.cjs/.test(script)
     const chained = script.startsWith('npm run -s ') || (name === 'test' && scripts['pretest'] !== undefined)
     t.ok(guarded || chained, name)
   }

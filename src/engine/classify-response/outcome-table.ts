@@ -179,7 +179,7 @@ export const messagePlaces: readonly string[] = [
   'msg',
 ]
 
-/** Where an error without `Retry-After` reports how long to wait (google.rpc.RetryInfo). */
+/** Where an error without `Retry-After` reports how long to wait (`RetryInfo` of gRPC). */
 export const waitPlace = 'error.details.retryDelay'
 
 /** Where machine-readable words are. */
