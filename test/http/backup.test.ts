@@ -169,6 +169,28 @@ t.test('a copy into a folder that does not exist is refused, with the folder', a
   })
 })
 
+t.test('a failure of the copy names the copy, and one of the database names the database', async t => {
+  const folder = t.testdir({ folder: {}, file: 'text '.repeat(400) })
+  const path = join(folder, 'books.db')
+  await (await openDatabase({ url: `sqlite:${path}`, role: 'tool' })).close()
+  const to = join(folder, 'file', 'copy.db')
+  await t.rejects(backupStorage({ url: `sqlite:${path}`, to }), {
+    code: 'storage_unavailable',
+    message: `the storage cannot be written: the copy ${to}: a part of its path is a file; name a file in a folder, or choose another file for the copy`,
+  })
+  for (const name of ['folder', 'file']) {
+    const url = `sqlite:${join(folder, name)}`
+    await t.rejects(
+      backupStorage({ url, to: join(folder, 'copy.db') }),
+      {
+        code: 'storage_unavailable',
+        message: new RegExp(`the storage cannot be written: ${join(folder, name)}: `),
+      },
+      caseName({ name }),
+    )
+  }
+})
+
 t.test('a restored database has the owner and the mode of the replaced one', async t => {
   const folder = t.testdir()
   const [path, copy] = [join(folder, 'books.db'), join(folder, 'copy.db')]

@@ -6,7 +6,7 @@ import type { Clock } from '../../util/index.ts'
 import { StorageError } from '../errors.ts'
 import { audit } from '../ledger/audit.ts'
 import { Connection } from './connect.ts'
-import { storageFailure } from './failure.ts'
+import { isFull, openingFailure, storageFailure } from './failure.ts'
 import { isCurrent, migrate } from './migrate.ts'
 import { takePlace } from './place.ts'
 import { runInTurns } from './run-in-turns.ts'
@@ -37,10 +37,10 @@ export async function backupSqlite(
       reason: `the copy needs the folder ${folder}, which does not exist`,
     })
   const part = `${to}.part`
-  await rm(part, { force: true })
-  // SQLite fills an empty file; it is created here, so that no one else can read it from its first byte on.
-  await (await open(part, 'wx', 0o600)).close()
   try {
+    await rm(part, { force: true })
+    // SQLite fills an empty file; it is created here, so that no one else can read it from its first byte on.
+    await (await open(part, 'wx', 0o600)).close()
     const whole = statSync(path).size
     const reportSize = async (): Promise<void> => {
       const { size } = await stat(part).catch(() => ({ size: 0 }))
@@ -57,10 +57,21 @@ export async function backupSqlite(
     await rename(part, to)
     await sync(dirname(to))
   } catch (error) {
-    await rm(part, { force: true })
-    const reason = storageFailure(error)
+    await rm(part, { force: true }).catch(() => undefined)
+    const reason = isOfCopy(error)
+      ? `the copy ${openingFailure(error, to, 'or choose another file for the copy') ?? `${to}: ${messageOf(error)}`}`
+      : openingFailure(error, path)
     throw reason === undefined ? error : new StorageError('storage_unavailable', { reason })
   }
+}
+
+/** Whether the copy failed, not the database: the database is only read, and only by SQLite. */
+function isOfCopy(error: unknown): boolean {
+  return isFull(error) || (error as NodeJS.ErrnoException | null)?.syscall !== undefined
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /**
@@ -97,7 +108,7 @@ export async function restoreSqlite(
     return { aside, audit: found }
   } catch (error) {
     if (error instanceof StorageError) throw error
-    const reason = storageFailure(error) ?? (error instanceof Error ? error.message : String(error))
+    const reason = storageFailure(error) ?? messageOf(error)
     throw new StorageError('backup_unsound', { path: from, reason })
   } finally {
     await removePart()
