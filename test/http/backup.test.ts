@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, existsSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { copyFile, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
@@ -167,6 +167,53 @@ t.test('a copy into a folder that does not exist is refused, with the folder', a
     code: 'storage_unavailable',
     message: /the copy needs the folder .*none/,
   })
+})
+
+t.test('a second backup to the same file is refused while the first writes it, but not after a killed one', async t => {
+  const folder = t.testdir()
+  const [path, to] = [join(folder, 'books.db'), join(folder, 'copy.db')]
+  const url = `sqlite:${path}`
+  const storage = await openDatabase({ url, role: 'tool' })
+  const { key } = await createKey(storage, { name: 'kept', user: 'local' })
+  await storage.close()
+  const first = backupStorage({ url, to })
+  // The first one has created its file, and its thread starts.
+  while (!existsSync(`${to}.part`)) await new Promise(resolve => setImmediate(resolve))
+  await t.rejects(backupStorage({ url, to }), {
+    code: 'storage_unavailable',
+    message: /the copy .*copy\.db: another backup writes it, or was killed a moment ago; try again in 10 s, or choose /,
+  })
+  await first
+  const copied = await openDatabase({ url: `sqlite:${to}`, role: 'tool' })
+  t.match(await copied.keys.list({ limit: 1_000 }), [{ id: key.id }])
+  await copied.close()
+  rmSync(to)
+  await writeFile(`${to}.part`, 'what a killed backup has left')
+  utimesSync(`${to}.part`, 0, 0)
+  await backupStorage({ url, to })
+  t.notOk(existsSync(`${to}.part`))
+})
+
+t.test('a failure of the copy names the copy, and one of the database names the database', async t => {
+  const folder = t.testdir({ folder: {}, file: 'text '.repeat(400) })
+  const path = join(folder, 'books.db')
+  await (await openDatabase({ url: `sqlite:${path}`, role: 'tool' })).close()
+  const to = join(folder, 'file', 'copy.db')
+  await t.rejects(backupStorage({ url: `sqlite:${path}`, to }), {
+    code: 'storage_unavailable',
+    message: `the storage cannot be written: the copy ${to}: a part of its path is a file; name a file in a folder, or choose another file for the copy`,
+  })
+  for (const name of ['folder', 'file']) {
+    const url = `sqlite:${join(folder, name)}`
+    await t.rejects(
+      backupStorage({ url, to: join(folder, 'copy.db') }),
+      {
+        code: 'storage_unavailable',
+        message: new RegExp(`the storage cannot be written: ${join(folder, name)}: `),
+      },
+      caseName({ name }),
+    )
+  }
 })
 
 t.test('a restored database has the owner and the mode of the replaced one', async t => {

@@ -142,6 +142,12 @@ t.test('a full disk: exit 1, one line', async t => {
   t.equal(code, 1)
   t.match(stderr, /small\/tollgate\.db: the disk is full; make room on it, /)
   t.match(stderr, another)
+
+  const kept = `sqlite:${join(folder, 'kept.db')}`
+  await (await openStorage({ url: kept, role: 'tool' })).close()
+  const args = ['backup', join(folder, 'small/copy.db')]
+  const backup = await run({ by, env: { TOLLGATE_STORAGE: kept }, asRoot: true, args })
+  t.match(backup, { code: 1, stderr: /: the copy \S+small\/copy\.db: the disk is full; make room on it, or choose / })
 })
 
 t.test('an unavailable address: exit 1, the setting and its variable in one line', async t => {

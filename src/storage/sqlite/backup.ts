@@ -1,12 +1,12 @@
 import { existsSync, statSync } from 'node:fs'
-import { chmod, chown, copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
+import { chmod, chown, copyFile, type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Audit } from '../../domain/index.ts'
 import type { Clock } from '../../util/index.ts'
 import { StorageError } from '../errors.ts'
 import { audit } from '../ledger/audit.ts'
 import { Connection } from './connect.ts'
-import { storageFailure } from './failure.ts'
+import { isFull, openingFailure, storageFailure } from './failure.ts'
 import { isCurrent, migrate } from './migrate.ts'
 import { takePlace } from './place.ts'
 import { runInTurns } from './run-in-turns.ts'
@@ -14,6 +14,8 @@ import { sync } from './sync.ts'
 import { startThread } from './thread.ts'
 
 const reportMs = 200
+/** After this time without a report a backup has been killed. */
+const killedMs = 10_000
 
 /** Further files of a database: its write-ahead log, and the index of the log. */
 const sideFiles = ['', '-wal', '-shm']
@@ -26,7 +28,7 @@ const sideFiles = ['', '-wal', '-shm']
 export async function backupSqlite(
   path: string,
   to: string,
-  clock: Pick<Clock, 'every'>,
+  clock: Pick<Clock, 'every' | 'now'>,
   onProgress: (text: string) => void = () => undefined,
 ): Promise<void> {
   if (existsSync(to)) throw new StorageError('file_exists', { path: to })
@@ -37,30 +39,63 @@ export async function backupSqlite(
       reason: `the copy needs the folder ${folder}, which does not exist`,
     })
   const part = `${to}.part`
-  await rm(part, { force: true })
-  // SQLite fills an empty file; it is created here, so that no one else can read it from its first byte on.
-  await (await open(part, 'wx', 0o600)).close()
+  const file = await createPart(part, clock).catch((error: unknown) => {
+    throw copyError(error, path, to)
+  })
   try {
     const whole = statSync(path).size
-    const reportSize = async (): Promise<void> => {
-      const { size } = await stat(part).catch(() => ({ size: 0 }))
-      onProgress(`${megabytes(size)} of at most ${megabytes(whole)} copied`)
+    const report = async (): Promise<void> => {
+      const now = new Date(clock.now())
+      await file.utimes(now, now)
+      onProgress(`${megabytes((await file.stat()).size)} of at most ${megabytes(whole)} copied`)
     }
-    const reporting = clock.every(reportMs, () => void reportSize())
+    const reporting = clock.every(reportMs, () => void report().catch(() => undefined))
     try {
       await copyInThread(path, part)
     } finally {
       reporting.cancel()
     }
     onProgress('handing the copy to the disk')
-    await sync(part)
+    await file.sync()
     await rename(part, to)
     await sync(dirname(to))
   } catch (error) {
     await rm(part, { force: true })
-    const reason = storageFailure(error)
-    throw reason === undefined ? error : new StorageError('storage_unavailable', { reason })
+    throw copyError(error, path, to)
+  } finally {
+    await file.close()
   }
+}
+
+/**
+ * Creates the file of a copy, so that no one else can read it from its first byte on; SQLite fills an empty file.
+ * Removes the one of a killed backup: a running backup changes the time of its file.
+ * @throws StorageError `storage_unavailable` while another backup writes it
+ */
+async function createPart(part: string, clock: Pick<Clock, 'now'>): Promise<FileHandle> {
+  const found = await stat(part).catch(() => undefined)
+  if (found && clock.now() - found.mtimeMs > killedMs) await rm(part, { force: true })
+  return open(part, 'wx', 0o600)
+}
+
+function copyError(error: unknown, path: string, to: string): unknown {
+  if (error instanceof StorageError) return error
+  const other = 'or choose another file for the copy'
+  const isTaken = (error as NodeJS.ErrnoException | null)?.code === 'EEXIST'
+  const copy = isTaken
+    ? `${to}: another backup writes it, or was killed a moment ago; try again in ${killedMs / 1_000} s, ${other}`
+    : (openingFailure(error, to, other) ?? `${to}: ${messageOf(error)}`)
+  const reason = isOfCopy(error) ? `the copy ${copy}` : openingFailure(error, path)
+  return reason === undefined ? error : new StorageError('storage_unavailable', { reason })
+}
+
+/** Whether the copy failed, not the database: the database is only read, and only by SQLite. */
+function isOfCopy(error: unknown): boolean {
+  return isFull(error) || (error as NodeJS.ErrnoException | null)?.syscall !== undefined
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /**
@@ -97,7 +132,7 @@ export async function restoreSqlite(
     return { aside, audit: found }
   } catch (error) {
     if (error instanceof StorageError) throw error
-    const reason = storageFailure(error) ?? (error instanceof Error ? error.message : String(error))
+    const reason = storageFailure(error) ?? messageOf(error)
     throw new StorageError('backup_unsound', { path: from, reason })
   } finally {
     await removePart()

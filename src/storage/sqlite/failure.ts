@@ -69,13 +69,14 @@ const bySqlite: { readonly [code: number]: keyof typeof openingFaults } = {
   26: 'foreign',
 }
 
+const otherStorage = 'or use another location: storage in the configuration (the shipped one reads TOLLGATE_STORAGE)'
+
 /**
  * Why a database cannot be opened, as a message with the file, the fault and the remedy. Undefined for errors that do
- * not come from the file or the disk.
+ * not come from the file or the disk. `other` is the remedy that names another file.
  */
-export function openingFailure(error: unknown, path: string): string | undefined {
+export function openingFailure(error: unknown, path: string, other = otherStorage): string | undefined {
   const kind = kindOf(error, path)
-  const other = 'or use another location: storage in the configuration (the shipped one reads TOLLGATE_STORAGE)'
   if (kind !== undefined) {
     const [fault, remedy] = openingFaults[kind]
     return `${resolve(path)}: ${fault}; ${remedy}, ${other}`
