@@ -457,6 +457,21 @@ function inTwo(first: readonly string[], rest: readonly string[]) {
   return { reaction, sent }
 }
 
+t.test('speech priced by time is never free if its answer does not report the time', async t => {
+  const before = '  transcription-one: {'
+  const model = '  speech-timed: { family: speech, upstream: text, prices: { minute: "0.06" } }\n'
+  const { post, upstream, charges, settled } = await start(t, {
+    yaml: yaml.replace(before, `${model}${before}`),
+    upstreams: ['text'],
+  })
+  upstream.answer(
+    (res: ServerResponse) => void res.writeHead(200, { 'content-type': 'audio/mpeg' }).end(Buffer.alloc(160_000, 1)),
+  )
+  await (await post('/v1/audio/speech', { model: 'speech-timed', voice: 'alloy', input: 'Hello' })).arrayBuffer()
+  await settled()
+  t.match(await charges(1), [{ state: 'settled', amount: '0.01', lines: [{ tier: 'second', quantity: 10 }] }])
+})
+
 t.test('a client that leaves after the last word pays the usage that the upstream then reports', async t => {
   const started = await begin()
   const last = content('there').replace('"finish_reason":null', '"finish_reason":"stop"')
