@@ -327,7 +327,8 @@ function noteDropped({ notes }: RequestContext, dropped: readonly string[]): voi
 
 /** Adds a warning with the id of the charge for the request's other usage. */
 function withUse(rule: TierRule, id: string): TierRule {
-  const warning = `this is the price of the images; other usage of the request is charged as ${useChargeId(id)}`
+  const use = `other usage of the request, if it is charged, is charged as ${useChargeId(id)}`
+  const warning = `this is the price of the images; ${use}`
   return { ...rule, warnings: [...rule.warnings, warning] }
 }
 

@@ -15,6 +15,7 @@ import {
   phasesOf,
   type Storage,
   systemClock,
+  useChargeId,
 } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { describeSpan, readSpan, readZone } from '../moments.ts'
@@ -234,12 +235,16 @@ const columns: readonly (readonly [name: string, read: (record: LogRecord) => Ce
   ['use_refunded', record => record.use_billing?.refunded],
 ]
 
+/** The ending of the id of a request's second charge. */
+const useEnding = useChargeId('')
+
 export async function showLog(
   id: string,
   options: { readonly config: string; readonly format: string },
 ): Promise<void> {
   await withStorage(options.config, async (storage, { plugins }) => {
-    const [found] = await storage.journal.list({ limit: 1, id })
+    const requestId = id.endsWith(useEnding) ? id.slice(0, -useEnding.length) : id
+    const [found] = await storage.journal.list({ limit: 1, id: requestId })
     if (!found) throw new Exit(exitCodes.failure, `there is no request '${id}' in the log`)
     const record = logRecord(found, plugins.known)
     print(options.format === 'json' ? JSON.stringify(record) : formatDetails(record))
