@@ -408,7 +408,9 @@ t.test('a key with a budget holds an estimate before the upstream is called, and
 
   upstream.answer((res: ServerResponse) => void res.writeHead(400, { 'content-type': 'application/json' }).end('{}'))
   await (await post('/v1/chat/completions', { ...body, max_tokens: 5 }, { authorization })).text()
-  t.match(await charges(1), [{ state: 'voided', reason: 'upstream_refused', amount: '0.00', text: '-' }])
+  const [voided] = await charges(1)
+  t.match(voided, { state: 'voided', reason: 'upstream_refused', amount: '0.00', text: '-' })
+  t.strictSame(voided && formatBill(voided), ['-', 'charged    0.00 USD, voided (upstream_refused)'])
   t.match(await readKey(), { spent: 56_100, held: 0 })
   t.same((await gateway.storage.books.verify()).problems, [])
 })

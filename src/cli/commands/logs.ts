@@ -273,7 +273,7 @@ function formatDetails(record: LogRecord): string {
   ]
   const phases = formatPhases(record)
   if (phases.length > 0) lines.push('', ...phases)
-  if (record.billing) lines.push('', ...formatBill(record.billing))
+  lines.push('', ...(record.billing ? formatBill(record.billing) : ['charged    nothing; the request has no charge']))
   if (record.use_billing) lines.push('', ...formatBill(record.use_billing))
   return lines.map(writeOut).join('\n')
 }
@@ -331,7 +331,7 @@ function describeUse({ text, rule, lines }: BillingRecord): string {
 
 /** Formats a charge for people: the line with six labels, then the reason. Token lines name their own factors. */
 export function formatBill(billing: BillingRecord): readonly string[] {
-  const plain = billing.lines.every(({ quantity }) => quantity === null) ? '; no group multiplier applies' : ''
+  const plain = billing.rule.kind === 'usage' ? '' : '; no group multiplier applies'
   const facts = Object.entries(billing.facts)
     .map(entry => entry.join(' '))
     .join(', ')
