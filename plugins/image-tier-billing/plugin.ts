@@ -11,6 +11,7 @@ import {
   type Outcome,
   type HoldResult,
   type Host,
+  imageRefusalSlot,
   imagesMadeSlot,
   jobSlot,
   readField,
@@ -161,7 +162,8 @@ export const imageTierBilling = definePlugin({
         const scanner = openScanner(operation, facet, wholeEvents, { events, asUrl, endUnknown })
         if (!scanner) throw billing.charge.unrecognised('a stream of events')
         const type = isTurned ? (events ? 'text/event-stream' : 'application/json') : contentType
-        const answer = { status: reply.status, contentType: type, keep: billing.keyed }
+        const refusal = context.client && context.slots.get(imageRefusalSlot)
+        const answer = { status: reply.status, contentType: type, keep: billing.keyed, refusal }
         billing.stage = new BillingStage(scanner, billing.charge, answer)
         if (isTurned) billing.turned = turn(billing.charge, context, { isStream: came, clock, budget: turnedAnswers })
         const headers = isTurned ? { ...withoutLength(reply.headers), 'content-type': type } : reply.headers
