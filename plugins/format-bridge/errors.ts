@@ -57,6 +57,7 @@ export const errors = {
     status: 502,
     type: 'server_error',
     text: 'The response of the upstream could not be translated: {reason}.',
+    retry: false,
     operator:
       'Compare the response of the upstream with its API format. What was used is charged if a stream had begun.',
   },

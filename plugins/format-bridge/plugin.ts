@@ -6,6 +6,7 @@ import {
   defineSlot,
   type Failure,
   type Host,
+  imageRefusalSlot,
   type Reply,
   type RequestContext,
   type RerouteAsk,
@@ -26,6 +27,7 @@ import {
 import { type Bridge, translateRequest } from './bridge.ts'
 import { type Embedding, translateEmbedding, turnVectors } from './embeddings/index.ts'
 import { estimateInput } from './estimate.ts'
+import { fail } from './errors.ts'
 import { inspect } from './inspect.ts'
 import { withOwnThoughts } from './own-thoughts.ts'
 import {
@@ -52,6 +54,11 @@ const headerCharsMax = 1_000
 type AnyBridge = Bridge | Embedding | Speech | Transcribed
 
 const bridgeSlot = defineSlot<AnyBridge>('format-bridge')
+
+function refuseImage(): Failure {
+  const reason = "it has an image, which the client's API format cannot carry"
+  return fail('upstream_answer_untranslatable', { reason })
+}
 
 /**
  * Lets clients of one API format call models of another (docs/translation.md). Translates the request to the upstream's
@@ -82,7 +89,10 @@ export const formatBridge = definePlugin({
         const keepsState = context.slots.get(stateSlot) !== undefined
         const translated = translate(ask, facet, keepsState)
         if (!translated) return undefined
-        context.slots.put(bridgeSlot, translated.bridge)
+        const { bridge } = translated
+        context.slots.put(bridgeSlot, bridge)
+        if (bridge.kind === 'conversation' && bridge.client.answersNoImages)
+          context.slots.put(imageRefusalSlot, refuseImage)
         return translated.rerouted
       },
       onAdmit(context) {

@@ -16,6 +16,7 @@ export class BillingStage implements Stage {
   readonly #charge: ImageCharge
   readonly #status: number
   readonly #contentType: string
+  readonly #refusal: (() => Failure) | undefined
   /** False if the answer is stored, because it will be read again. */
   readonly letsGo: boolean
   /** A copy of the output for the idempotency key; undefined if none is stored. */
@@ -28,12 +29,19 @@ export class BillingStage implements Stage {
   constructor(
     scanner: Scanner,
     charge: ImageCharge,
-    answer: { readonly status: number; readonly contentType: string; readonly keep: boolean },
+    answer: {
+      readonly status: number
+      readonly contentType: string
+      readonly keep: boolean
+      /** The failure of an answer with an image, if the client cannot receive one. */
+      readonly refusal?: (() => Failure) | undefined
+    },
   ) {
     this.#scanner = scanner
     this.#charge = charge
     this.#status = answer.status
     this.#contentType = answer.contentType
+    this.#refusal = answer.refusal
     this.#kept = answer.keep ? [] : undefined
     this.letsGo = !answer.keep && scanner.letsGo === true
   }
@@ -63,6 +71,13 @@ export class BillingStage implements Stage {
   }
 
   #scan(read: () => Scanned): Scanned {
+    const scanned = this.#read(read)
+    if (!this.#refusal || scanned.done.length === 0) return scanned
+    this.isWithheld = !this.#hasGone
+    throw this.#charge.undelivered(this.#refusal())
+  }
+
+  #read(read: () => Scanned): Scanned {
     try {
       return read()
     } catch (cause) {

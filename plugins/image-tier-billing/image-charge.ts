@@ -59,6 +59,8 @@ export class ImageCharge {
   #ended = false
   /** Whether it is known that no possible image arrived. */
   #isNothing = false
+  /** Whether the client cannot receive the images, which then cost nothing. */
+  #isUndelivered = false
   /** The upstream that answers; undefined before that. */
   #upstream: string | undefined
   /** The pending writes; the end of the request waits for them. */
@@ -216,6 +218,12 @@ export class ImageCharge {
     return cause
   }
 
+  /** Records that no image of the answer is delivered. Returns the cause. */
+  undelivered(cause: Failure): Failure {
+    this.#isUndelivered = true
+    return cause
+  }
+
   /** Records that the answer could not be read to its end and needs a review. Returns the cause. */
   broken(cause: unknown): unknown {
     this.#broken = true
@@ -243,7 +251,8 @@ export class ImageCharge {
       if (this.#terms.rule.lines) await this.#writeRest().catch(() => undefined)
       if (this.#isDoubtful) return void (await this.#doubt())
       await this.#ledger.settle({ id, delivery: 'partial', reason: unrecognised, ...this.#cost, ...this.#seller })
-    } else if (this.#isNothing) await this.#ledger.void(id, 'zero_images', this.#cost.vendorCost)
+    } else if (this.#isUndelivered) await this.#ledger.void(id, 'not_delivered', this.#cost.vendorCost)
+    else if (this.#isNothing) await this.#ledger.void(id, 'zero_images', this.#cost.vendorCost)
     else if (this.#shape !== undefined && this.#found === 0) {
       await this.#review(unrecognisedReason(this.#shape), 'kept')
     } else if (this.#broken) {

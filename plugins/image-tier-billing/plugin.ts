@@ -11,6 +11,7 @@ import {
   type Outcome,
   type HoldResult,
   type Host,
+  imageRefusalSlot,
   imagesMadeSlot,
   jobSlot,
   readField,
@@ -161,7 +162,8 @@ export const imageTierBilling = definePlugin({
         const scanner = openScanner(operation, facet, wholeEvents, { events, asUrl, endUnknown })
         if (!scanner) throw billing.charge.unrecognised('a stream of events')
         const type = isTurned ? (events ? 'text/event-stream' : 'application/json') : contentType
-        const answer = { status: reply.status, contentType: type, keep: billing.keyed }
+        const refusal = context.client && context.slots.get(imageRefusalSlot)
+        const answer = { status: reply.status, contentType: type, keep: billing.keyed, refusal }
         billing.stage = new BillingStage(scanner, billing.charge, answer)
         if (isTurned) billing.turned = turn(billing.charge, context, { isStream: came, clock, budget: turnedAnswers })
         const headers = isTurned ? { ...withoutLength(reply.headers), 'content-type': type } : reply.headers
@@ -327,7 +329,8 @@ function noteDropped({ notes }: RequestContext, dropped: readonly string[]): voi
 
 /** Adds a warning with the id of the charge for the request's other usage. */
 function withUse(rule: TierRule, id: string): TierRule {
-  const warning = `this is the price of the images; other usage of the request is charged as ${useChargeId(id)}`
+  const use = `other usage of the request, if it is charged, is charged as ${useChargeId(id)}`
+  const warning = `this is the price of the images; ${use}`
   return { ...rule, warnings: [...rule.warnings, warning] }
 }
 

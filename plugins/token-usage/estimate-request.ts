@@ -34,7 +34,7 @@ export function estimateRequest(body: Body, facet: UsageFacet, traits?: Operatio
     { unit: 'input', quantity: estimateInput(body, facet) },
     { unit: 'output', quantity: traits?.storesTokens ? 0 : estimateOutput(body, facet.estimate.output_tokens, traits) },
     { unit: 'character', quantity: countCharacters(body, facet.count_characters_of) ?? 0 },
-    { unit: 'second', quantity: Math.ceil(fileBytes(body) / bytesPerSecond) },
+    { unit: 'second', quantity: secondsOf(fileBytes(body)) },
     { unit: 'search_unit', quantity: Math.max(1, Math.ceil(listLength(body, 'documents') / documentsPerUnit)) },
     { unit: 'request', quantity: 1 },
   ]
@@ -118,6 +118,11 @@ function positive(value: Json | undefined): number {
 
 function listLength(body: Body, name: string): number {
   return (body.kind === 'json' && body.json.elements(name)) || 0
+}
+
+/** The estimated seconds of audio with this number of bytes. */
+export function secondsOf(bytes: number): number {
+  return Math.ceil(bytes / bytesPerSecond)
 }
 
 function fileBytes(body: Body): number {

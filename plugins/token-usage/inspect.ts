@@ -69,9 +69,9 @@ function unreportedSeconds({ forward }: Family, model: Model, operations: Operat
   if (model.free || priced.length === 0 || !priced.every(unit => timeUnits.has(unit))) return []
   const names = [...forward.keys()]
   if (names.length > 0 && names.every(name => operations.get(name)?.reportsSeconds)) return []
-  const message = `model ${model.name} is priced only by the second: responses that do not report seconds (text, srt, vtt, streams) are charged by file size`
+  const message = `model ${model.name} is priced only by the second: responses that do not report seconds (text, srt, vtt, streams, speech) are charged by the size of the audio`
   const remedy = 'set a price per request instead, unless the upstream always reports seconds'
-  const path = ['prices', 'second']
+  const path = ['prices', priced[0] as string]
   return [{ severity: 'note', model: model.name, code: 'usage_seconds_untold', message, remedy, path }]
 }
 

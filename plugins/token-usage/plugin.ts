@@ -314,6 +314,7 @@ function settle(
   const at = requestTime(context)
   const unread = unreadShape(context, outcome, counting)
   const blocked = context.notes.blocked !== undefined
+  const answerBytes = reading?.bytes ?? 0
   const isWithheld = context.notes.isWithheld === true
   const { sent = body } = counting
   const request = { facet, body, sent, requested, at }
@@ -331,6 +332,7 @@ function settle(
     isWithheld,
     unread,
     carried,
+    answerBytes,
     ...lengths,
   }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateRequest({ rule, ...ended }) : nothing)

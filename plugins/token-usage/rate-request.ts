@@ -9,7 +9,7 @@ import {
 } from '../../src/plugin-api/index.ts'
 import { rateUsage, unpricedName, type Use, usesOf } from '../../src/pricing/index.ts'
 import { countCharacters } from './count-characters.ts'
-import { estimateInput, estimateRequest } from './estimate-request.ts'
+import { estimateInput, estimateRequest, secondsOf } from './estimate-request.ts'
 import type { UsageFacet } from './schema.ts'
 
 /** Statuses of answers without a body (RFC 9110 15): nothing was created. */
@@ -32,6 +32,8 @@ export type Ended = {
   readonly uncounted: number
   /** All output tokens, by their length. */
   readonly byLength: number
+  /** The length of the answer. */
+  readonly answerBytes?: number
   /** Whether the upstream reported an error inside its answer. */
   readonly failed: boolean
   /** Whether the answer has no bytes, or only blanks. */
@@ -160,10 +162,14 @@ function isMissing(unit: string, known: readonly Use[]): boolean {
   return true
 }
 
-/** The unreported usage of a complete answer: its output by length, everything else by the request. */
-function missingUses({ body, byLength, facet }: Ended, missing: readonly string[]): Use[] {
+/** The unreported usage of a complete answer: its output and its audio by length, everything else by the request. */
+function missingUses({ body, byLength, answerBytes = 0, facet }: Ended, missing: readonly string[]): Use[] {
   const uses = estimateRequest(body, facet).filter(({ unit }) => missing.includes(unit) && unit !== 'character')
-  return uses.map(use => (use.unit === 'output' ? { ...use, quantity: byLength } : use))
+  return uses.map(use => {
+    if (use.unit === 'output') return { ...use, quantity: byLength }
+    // Without a recording in the request, the audio is the answer.
+    return use.unit === 'second' && use.quantity === 0 ? { ...use, quantity: secondsOf(answerBytes) } : use
+  })
 }
 
 /** The usage that the upstream counted. */

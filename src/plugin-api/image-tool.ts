@@ -1,5 +1,6 @@
 import type { Body } from '../domain/body.ts'
 import type { DeclaredTool } from '../domain/declared.ts'
+import type { Failure } from '../domain/errors.ts'
 import { defineSlot } from '../domain/slots.ts'
 
 /**
@@ -10,6 +11,12 @@ export const imageChargeSlot = defineSlot<string>('image-charge')
 
 /** The number of images in the response so far. The plugin that charges them sets it once the request is admitted. */
 export const imagesMadeSlot = defineSlot<() => number>('images-made')
+
+/**
+ * Set if the API format of the client cannot carry an image. Returns the failure of an answer with one, whose image
+ * costs nothing.
+ */
+export const imageRefusalSlot = defineSlot<() => Failure>('image-refusal')
 
 /** The id of the charge for usage other than images, if the charge for the images has the request's own id. */
 export function useChargeId(id: string): string {

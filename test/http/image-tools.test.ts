@@ -105,6 +105,17 @@ t.test('an image made by a tool of a response is billed by its tier, in addition
   t.match(await (await shared.get(`/v1/charges/${id}.u`)).json(), { amount: usePrice })
 })
 
+t.test('explain log shows both charges of a request for the id of either', async t => {
+  shared.upstream.answer(answer(call('a', 800, 600)))
+  const { id } = await ask(shared)
+  for (const one of [id, `${id}.u`]) {
+    const { stdout, stderr } = await runCli({ folder: shared.folder }, 'explain', 'log', one)
+    t.match(stdout, 'charged    0.02 USD, settled', caseName({ one, stderr }))
+    t.match(stdout, `charged    ${usePrice} USD, settled`, caseName({ one, stderr }))
+    t.match(stdout, `other usage of the request, if it is charged, is charged as ${id}.u`, caseName({ one, stderr }))
+  }
+})
+
 t.test('exports have both charges of a request, so that their sum equals the ledger', async t => {
   for (const output of [[call('a', 800, 600)], [{ type: 'message', content: [] }]]) {
     shared.upstream.answer(answer(...output))

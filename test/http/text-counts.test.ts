@@ -343,3 +343,12 @@ t.test('an explained image of a tool holds as much as the real one: its tier and
     t.equal(answer.status, status, `${caseName({ budget })}: ${await answer.text()}`)
   }
 })
+
+t.test('explain log says that a request has no charge', async t => {
+  const started = await start(t, { simulated: true })
+  const answer = await started.post('/v1/moderations', { model: 'sim-moderation', input: 'Hello!' })
+  t.equal(answer.status, 200, await answer.text())
+  await started.settled()
+  const { stdout } = await runCli(started, 'explain', 'log', answer.headers.get('x-request-id') ?? '')
+  t.match(stdout, 'charged    nothing; the request has no charge')
+})

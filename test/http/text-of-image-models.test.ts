@@ -1,3 +1,4 @@
+import Anthropic from '@anthropic-ai/sdk'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { checkConfig } from '../../src/index.ts'
@@ -290,6 +291,26 @@ models:
 routes:
   - { match: POST /v1/chat/completions, operation: chat, dialect: openai }
 `
+
+t.test('a picture that the format of the client cannot carry is bought once, and costs nothing', async t => {
+  for (const style of styles) {
+    const name = caseName({ page: style.page })
+    const started = await open(t, style, { models: { [style.model]: { accepts: ['messages'] } } })
+    const client = new Anthropic({ baseURL: started.url, apiKey: started.key })
+    const request = { model: style.model, max_tokens: 100, messages: [{ role: 'user', content: 'a boat' } as const] }
+
+    started.upstream.answer(style.answer(true))
+    await t.rejects(client.messages.create(request), { status: 502, message: /has an image/ }, name)
+    t.equal(started.upstream.received.length, 1, `${name}: the SDK sends it once`)
+    t.match(await started.charges(1), [{ state: 'voided', reason: 'not_delivered', amount: '0.00' }], name)
+    const [charge] = await started.charges(1)
+    t.equal(await started.gateway.storage.ledger.find(`${charge?.id}.u`), undefined, name)
+
+    started.upstream.answer(style.answer(false))
+    t.match(await client.messages.create(request), { content: [{ type: 'text', text: content }] }, name)
+    t.same(await checkBooks(started.gateway), [], name)
+  }
+})
 
 t.test('a family that may answer in words without a price starts as before, and check refuses it', async t => {
   const started = await start(t, { yaml: unpriced, upstreams: ['text'] })

@@ -408,7 +408,9 @@ t.test('a key with a budget holds an estimate before the upstream is called, and
 
   upstream.answer((res: ServerResponse) => void res.writeHead(400, { 'content-type': 'application/json' }).end('{}'))
   await (await post('/v1/chat/completions', { ...body, max_tokens: 5 }, { authorization })).text()
-  t.match(await charges(1), [{ state: 'voided', reason: 'upstream_refused', amount: '0.00', text: '-' }])
+  const [voided] = await charges(1)
+  t.match(voided, { state: 'voided', reason: 'upstream_refused', amount: '0.00', text: '-' })
+  t.strictSame(voided && formatBill(voided), ['-', 'charged    0.00 USD, voided (upstream_refused)'])
   t.match(await readKey(), { spent: 56_100, held: 0 })
   t.same((await gateway.storage.books.verify()).problems, [])
 })
@@ -456,6 +458,21 @@ function inTwo(first: readonly string[], rest: readonly string[]) {
   }
   return { reaction, sent }
 }
+
+t.test('speech priced by time is never free if its answer does not report the time', async t => {
+  const before = '  transcription-one: {'
+  const model = '  speech-timed: { family: speech, upstream: text, prices: { minute: "0.06" } }\n'
+  const { post, upstream, charges, settled } = await start(t, {
+    yaml: yaml.replace(before, `${model}${before}`),
+    upstreams: ['text'],
+  })
+  upstream.answer(
+    (res: ServerResponse) => void res.writeHead(200, { 'content-type': 'audio/mpeg' }).end(Buffer.alloc(160_000, 1)),
+  )
+  await (await post('/v1/audio/speech', { model: 'speech-timed', voice: 'alloy', input: 'Hello' })).arrayBuffer()
+  await settled()
+  t.match(await charges(1), [{ state: 'settled', amount: '0.01', lines: [{ tier: 'second', quantity: 10 }] }])
+})
 
 t.test('a client that leaves after the last word pays the usage that the upstream then reports', async t => {
   const started = await begin()

@@ -88,7 +88,10 @@ t.test('stored warnings are shown in Chinese, by their facts', async t => {
   for (const mismatch of mismatches)
     t.equal(tWarning(describeMismatch(mismatch, 'beta-image')), tMismatch(mismatch), caseName({ mismatch }))
   for (const text of [
+    'this is the price of the images; other usage of the request, if it is charged, is charged as req_1-use',
     'this is the price of the images; other usage of the request is charged as req_1-use',
+    'the prices for input_above 200000 apply',
+    'times 1.8 for service_tier priority',
     "charged by usage; the hold is the maximum that the request allows: 12 input 0.000006, 256 output 0.000384, times the group's multiplier",
     'this is the price of the images; what else the request used is charged as req_1-use',
     'charged by what is used; the hold is the most that the request allows: 3 character 0.000045, times 0.5 included',

@@ -34,6 +34,7 @@ export const messages: Adapter = {
     user: 'metadata.user_id',
   },
   carries,
+  answersNoImages: true,
   writesCacheMarks: true,
   parseRequest,
   writeRequest,

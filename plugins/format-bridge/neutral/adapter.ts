@@ -17,6 +17,8 @@ export type Adapter = {
   readonly carries: ReadonlySet<Feature>
   /** Whether its requests may refer to earlier responses, and answers may be stored. */
   readonly hasState?: true
+  /** Whether its answers cannot carry images. */
+  readonly answersNoImages?: true
   /** Whether its upstreams cache only the prefixes that requests mark. */
   readonly writesCacheMarks?: true
   /** @throws RequestFault for an invalid request */

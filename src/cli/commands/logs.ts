@@ -15,6 +15,7 @@ import {
   phasesOf,
   type Storage,
   systemClock,
+  useChargeId,
 } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { describeSpan, readSpan, readZone } from '../moments.ts'
@@ -240,12 +241,16 @@ const columns: readonly (readonly [name: string, read: (record: LogRecord) => Ce
   ['use_refunded', record => record.use_billing?.refunded],
 ]
 
+/** The ending of the id of a request's second charge. */
+const useEnding = useChargeId('')
+
 export async function showLog(
   id: string,
   options: { readonly config: string; readonly format: string },
 ): Promise<void> {
   await withStorage(options.config, async (storage, { plugins }) => {
-    const [found] = await storage.journal.list({ limit: 1, id })
+    const requestId = id.endsWith(useEnding) ? id.slice(0, -useEnding.length) : id
+    const [found] = await storage.journal.list({ limit: 1, id: requestId })
     if (!found) throw new Exit(exitCodes.failure, `there is no request '${id}' in the log`)
     const record = logRecord(found, plugins.known)
     print(options.format === 'json' ? JSON.stringify(record) : formatDetails(record))
@@ -276,7 +281,7 @@ function formatDetails(record: LogRecord): string {
   ]
   const phases = formatPhases(record)
   if (phases.length > 0) lines.push('', ...phases)
-  if (record.billing) lines.push('', ...formatBill(record.billing))
+  lines.push('', ...(record.billing ? formatBill(record.billing) : ['charged    nothing; the request has no charge']))
   if (record.use_billing) lines.push('', ...formatBill(record.use_billing))
   return lines.map(writeOut).join('\n')
 }
@@ -336,7 +341,7 @@ function describeUse({ text, rule, lines }: BillingRecord): string {
 export function formatBill(billing: BillingRecord): readonly string[] {
   const [plainState, ...notes] = notesOf(billing)
   const state = billing.reason ? `${plainState} (${billing.reason})` : plainState
-  const plain = billing.lines.every(({ quantity }) => quantity === null) ? '; no group multiplier applies' : ''
+  const plain = billing.rule.kind === 'usage' ? '' : '; no group multiplier applies'
   const facts = Object.entries(billing.facts)
     .map(entry => entry.join(' '))
     .join(', ')

@@ -16,9 +16,11 @@ const known: readonly (readonly [sentence: RegExp, translate: (...facts: readonl
     (_requested, billed = '', returned = '', made = '') => t('mismatch.other', { billed, returned, made }),
   ],
   [
-    /^this is the price of the images; (?:what else the request used|other usage of the request) is charged as (\S+)$/,
+    /^this is the price of the images; (?:what else the request used|other usage of the request(?:, if it is charged,)?) is charged as (\S+)$/,
     (id = '') => t('warning.part', { id }),
   ],
+  [/^the prices for (.+) apply$/, (conditions = '') => t('warning.override', { conditions })],
+  [/^times (\S+) for (.+)$/, (by = '', conditions = '') => t('warning.times', { by, conditions })],
   [
     /^charged by (?:what is used; the hold is the most|usage; the hold is the maximum) that the request allows: (.+), times (?:the group's multiplier|(\S+) included)$/,
     (usage = '', multiplier) =>
