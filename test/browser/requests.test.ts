@@ -1,6 +1,6 @@
 import t from 'tap'
 import { browse, browseAsAdmin, browserMissing, slowness } from '../harness/browser.ts'
-import { enterAsAdmin, offerToken } from '../harness/visitor.ts'
+import { enterAsAdmin, enterAsUser, offerToken, passwordOfTests } from '../harness/visitor.ts'
 import { lookAt, sideways } from '../harness/look-at.ts'
 
 const skip = browserMissing
@@ -174,4 +174,31 @@ t.test('accepts a setup link pasted into a console tab', { skip }, async t => {
   await page.locator('[name=token]').waitFor({ state: 'detached' })
   t.equal(await page.evaluate('location.hash'), '', 'it does not stay in the address')
   t.strictSame(browsing.faults, [])
+})
+
+t.test('a tab of the user who signed in before does not act as another one', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, admin, gateway, faults } = browsing
+  await enterAsUser(browsing, admin, 'ann')
+  const before = await browsing.newPage({ as: admin })
+  await before.goto(`${url}/console/tokens?new=1`)
+  await before.locator('dialog [name=name]').fill('made by root')
+
+  const other = await before.context().newPage()
+  await other.goto(`${url}/console/account`)
+  await other.getByRole('button', { name: 'Sign out' }).click()
+  await other.locator('[name=name]').fill('ann')
+  await other.locator('[name=password]').fill(passwordOfTests)
+  await other.locator('[type=submit]').click()
+  await other.locator('main h1').waitFor()
+
+  await before.bringToFront()
+  await before.locator('dialog [type=submit]').click()
+  await before.getByText('Your session has expired').waitFor()
+  const keys = await gateway.storage.keys.list({ limit: 100 })
+  t.notOk(keys.some(({ name }) => name === 'made by root'))
+  await other.goto(`${url}/console/tokens`)
+  await other.locator('main h1').waitFor()
+  t.equal(await other.locator('[name=password]').count(), 0, 'the user of the other tab stays signed in')
+  t.strictSame(faults, [])
 })
