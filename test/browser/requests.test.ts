@@ -270,3 +270,26 @@ t.test('users are shown in pages, and found by a search of the gateway', { skip 
   await page.getByRole('table').getByRole('link', { name: 'user-228' }).waitFor()
   t.strictSame(faults, [])
 })
+
+t.test('empty pages offer only what the role may do', { skip }, async t => {
+  const browsing = await browse(t, { simulated: true })
+  const { url, gateway, faults } = browsing
+  const admin = await enterAsAdmin(browsing)
+  for (const key of await gateway.storage.keys.list({ limit: 9 })) await admin.ask('DELETE', `/api/keys/${key.id}`)
+  const offers = ['Create API key', 'Create one to start', 'Set a budget on']
+  for (const [visitor, wanted] of [
+    [admin, offers],
+    [await enterAsUser(browsing, admin, 'vera', 'viewer'), []],
+  ] as const) {
+    const page = await browsing.newPage({ as: visitor })
+    const shown = new Set<string>()
+    for (const path of ['', '/budgets', '/tokens?user=root']) {
+      await page.goto(`${url}/console${path}`)
+      await page.locator('.waiting, .empty').first().waitFor()
+      const text = await page.locator('main').innerText()
+      for (const offer of offers) if (text.includes(offer)) shown.add(offer)
+    }
+    t.same([...shown].toSorted(), wanted.toSorted(), visitor === admin ? 'an administrator' : 'a viewer')
+  }
+  t.strictSame(faults, [])
+})
