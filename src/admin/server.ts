@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { Failure } from '../domain/index.ts'
+import { Failure, type User } from '../domain/index.ts'
 import { callerAddress, plainAddress, readAdminSecret, type Schema } from '../util/index.ts'
 import { type AnyRoute, type AdminRequest, Reply } from './api.ts'
 import { assetRoutes } from './assets.ts'
@@ -186,9 +186,15 @@ async function arrive(
   const isPoll = headers['x-tollgate-poll'] === '1' || route.url === '/api/logs/tail'
   const sessionUser = cookie === undefined ? undefined : await findSessionUser(parts, cookie, isPoll)
   if (route.access === 'anyone') return { host, scheme, sessionUser }
-  if (!sessionUser) throw fail('not_logged_in')
+  if (!sessionUser || isOfAnother(headers, sessionUser.user)) throw fail('not_logged_in')
   if (!may(sessionUser.user, route.access)) throw fail('forbidden')
   return { host, scheme, sessionUser }
+}
+
+/** Whether a page of the console shows another user: one who signed in before, in another tab of the browser. */
+function isOfAnother(headers: FastifyRequest['headers'], { name }: User): boolean {
+  const shown = headers['x-tollgate-user']
+  return shown !== undefined && shown !== encodeURIComponent(name)
 }
 
 /**

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { browse, browseAsAdmin, browserMissing, slowness } from '../harness/browser.ts'
-import { enterAsAdmin, offerToken } from '../harness/visitor.ts'
+import { enterAsAdmin, enterAsUser, offerToken, passwordOfTests } from '../harness/visitor.ts'
 import { lookAt, sideways } from '../harness/look-at.ts'
 
 const skip = browserMissing
@@ -174,4 +174,122 @@ t.test('accepts a setup link pasted into a console tab', { skip }, async t => {
   await page.locator('[name=token]').waitFor({ state: 'detached' })
   t.equal(await page.evaluate('location.hash'), '', 'it does not stay in the address')
   t.strictSame(browsing.faults, [])
+})
+
+t.test('a tab of the user who signed in before does not act as another one', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, admin, gateway, faults } = browsing
+  await enterAsUser(browsing, admin, 'ann')
+  const before = await browsing.newPage({ as: admin })
+  await before.goto(`${url}/console/tokens?new=1`)
+  await before.locator('dialog [name=name]').fill('made by root')
+
+  const other = await before.context().newPage()
+  await other.goto(`${url}/console/account`)
+  await other.getByRole('button', { name: 'Sign out' }).click()
+  await other.locator('[name=name]').fill('ann')
+  await other.locator('[name=password]').fill(passwordOfTests)
+  await other.locator('[type=submit]').click()
+  await other.locator('main h1').waitFor()
+
+  await before.bringToFront()
+  await before.locator('dialog [type=submit]').click()
+  await before.getByText('Your session has expired').waitFor()
+  const keys = await gateway.storage.keys.list({ limit: 100 })
+  t.notOk(keys.some(({ name }) => name === 'made by root'))
+  await other.goto(`${url}/console/tokens`)
+  await other.locator('main h1').waitFor()
+  t.equal(await other.locator('[name=password]').count(), 0, 'the user of the other tab stays signed in')
+  t.strictSame(faults, [])
+})
+
+t.test('users are shown in pages, and found by a search of the gateway', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, admin, gateway, faults } = browsing
+  const names = Array.from({ length: 230 }, (_, i) => `user-${String(i).padStart(3, '0')}`)
+  for (const name of names)
+    await gateway.storage.users.create({ name, group: 'default', role: 'user', passwordHash: null })
+  const page = await browsing.newPage({ as: admin })
+  const heads = page.getByRole('table', { name: 'Users' }).locator('tbody th')
+  const first = async (name: string) => heads.first().getByText(name, { exact: true }).waitFor()
+  await page.goto(`${url}/console/users`)
+  await first('local')
+  await page.getByText(/^Users\s*232$/).waitFor()
+  t.equal(await heads.count(), 100)
+  t.equal(await page.locator('thead button').count(), 0, 'one page of several is not sorted')
+  await page.getByRole('link', { name: 'Next →' }).click()
+  await first('user-098')
+  await page.getByRole('link', { name: 'user-150' }).click()
+  const dialog = page.getByRole('dialog', { name: 'user-150' })
+  await dialog.locator('[name=role]').selectOption('viewer')
+  await dialog.getByRole('button', { name: 'Save', exact: true }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await first('user-098')
+  const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'user-150' }) })
+  await row.getByText('Viewer').waitFor()
+  await page.getByRole('link', { name: 'Next →' }).click()
+  await first('user-198')
+  t.equal(await heads.count(), 32)
+  await page.goBack()
+  await first('user-098')
+  await page.goForward()
+  await first('user-198')
+  await page.getByRole('searchbox', { name: 'Search users and groups' }).pressSequentially('USER-02', { delay: 30 })
+  await first('user-020')
+  t.equal(await heads.count(), 10, 'from the first page')
+  t.equal(await page.locator('thead button').count(), 6, 'all found are sorted')
+  await page.reload()
+  await first('user-020')
+
+  await page.goto(`${url}/console/users?edit=user-229`)
+  await page.getByRole('dialog', { name: 'user-229' }).locator('[name=role]').waitFor()
+  await page.goto(`${url}/console/users?edit=nobody`)
+  await page.getByRole('dialog', { name: 'nobody' }).getByRole('alert').waitFor()
+  await page.keyboard.press('Escape')
+  await page.locator('dialog').waitFor({ state: 'detached' })
+
+  await page.keyboard.press('ControlOrMeta+k')
+  await page.locator('dialog input:focus').waitFor()
+  await page.keyboard.type('user-229')
+  await page.getByRole('option', { name: 'user-229' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/users\?edit=user-229$/)
+
+  await page.goto(`${url}/console/budgets?new=1`)
+  const whose = page.getByRole('dialog').getByRole('combobox', { name: 'User' })
+  await whose.fill('user-2')
+  await page.getByRole('option', { name: 'user-228' }).click()
+  await page.getByRole('dialog').locator('[name=budget]').fill('5')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click()
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  t.match((await admin.get('/api/users/user-228')).body, { budget: '5.00', role: 'user' })
+  await page.getByRole('button', { name: 'User', exact: true }).click()
+  await page.getByRole('combobox', { name: 'User' }).fill('user-228')
+  await page.getByRole('option', { name: 'user-228' }).click()
+  await page.waitForURL(/budgets\?user=user-228$/)
+  await page.getByRole('table').getByRole('link', { name: 'user-228' }).waitFor()
+  t.strictSame(faults, [])
+})
+
+t.test('empty pages offer only what the role may do', { skip }, async t => {
+  const browsing = await browse(t, { simulated: true })
+  const { url, gateway, faults } = browsing
+  const admin = await enterAsAdmin(browsing)
+  for (const key of await gateway.storage.keys.list({ limit: 9 })) await admin.ask('DELETE', `/api/keys/${key.id}`)
+  const offers = ['Create API key', 'Create one to start', 'Set a budget on']
+  for (const [visitor, wanted] of [
+    [admin, offers],
+    [await enterAsUser(browsing, admin, 'vera', 'viewer'), []],
+  ] as const) {
+    const page = await browsing.newPage({ as: visitor })
+    const shown = new Set<string>()
+    for (const path of ['', '/budgets', '/tokens?user=root']) {
+      await page.goto(`${url}/console${path}`)
+      await page.locator('.waiting, .empty').first().waitFor()
+      const text = await page.locator('main').innerText()
+      for (const offer of offers) if (text.includes(offer)) shown.add(offer)
+    }
+    t.same([...shown].toSorted(), wanted.toSorted(), visitor === admin ? 'an administrator' : 'a viewer')
+  }
+  t.strictSame(faults, [])
 })

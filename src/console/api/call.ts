@@ -58,6 +58,12 @@ type Call = {
 export const onSessionEnd: { run: () => void } = { run: () => undefined }
 
 /**
+ * The user whom the page shows. The gateway refuses requests for another one: someone else may have signed in in another
+ * tab, and would act here without knowing it.
+ */
+export const shownUser: { name: string | null } = { name: null }
+
+/**
  * Calls the gateway's API; the browser adds the session's cookie.
  * @throws ApiError
  */
@@ -66,6 +72,7 @@ export async function call<T>(path: string, { method = 'GET', body, signal, isPo
     method,
     headers: {
       ...readHeaders,
+      ...(shownUser.name !== null && { 'x-tollgate-user': encodeURIComponent(shownUser.name) }),
       ...(isPoll && { 'x-tollgate-poll': '1' }),
       ...(method !== 'GET' && { 'content-type': 'application/json' }),
     },

@@ -1,5 +1,5 @@
-import { signal } from '@preact/signals'
-import { ApiError, call, onSessionEnd } from './call.ts'
+import { effect, signal } from '@preact/signals'
+import { ApiError, call, onSessionEnd, shownUser } from './call.ts'
 import { forgetEarly } from './early.ts'
 import type { Departure, Duty, Session, SignedIn } from './shapes.ts'
 
@@ -10,6 +10,11 @@ type SessionState =
   | { readonly kind: 'failed'; readonly error: ApiError }
 
 export const sessionState = signal<SessionState>({ kind: 'asking' })
+
+effect(() => {
+  const state = sessionState.value
+  shownUser.name = state.kind === 'in' ? state.session.user.name : null
+})
 
 onSessionEnd.run = () => {
   forgetEarly()

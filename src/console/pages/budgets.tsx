@@ -69,7 +69,7 @@ export function Budgets() {
             {count === budgets.length && <EndUsersShown budgets={budgets} count={endUsers} />}
             {budgets.length === 0 ? (
               <Empty title={t('budgets.none')}>
-                <p class="quiet">{t(readsAll ? 'budgets.none.text' : 'budgets.none.own')}</p>
+                {(changes || !readsAll) && <p class="quiet">{t(changes ? 'budgets.none.text' : 'budgets.none.own')}</p>}
               </Empty>
             ) : (
               <div class="sheet">

@@ -79,9 +79,7 @@ export function Tokens() {
             query['find'] ? (
               <Empty title={t('tokens.none.found')} />
             ) : (
-              <Empty title={t('tokens.none')}>
-                <p class="quiet">{t('tokens.none.text')}</p>
-              </Empty>
+              <Empty title={t('tokens.none')}>{makes && <p class="quiet">{t('tokens.none.text')}</p>}</Empty>
             )
           ) : (
             <>

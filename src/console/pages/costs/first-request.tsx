@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { kindOfRow } from '../../../domain/row-kind.ts'
+import { useMay } from '../../api/session.ts'
 import { useTail } from '../../api/tail.ts'
 import { Code } from '../../kit/copy.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
@@ -9,13 +10,19 @@ import { useModels } from '../../api/models.ts'
 
 /** Before the first request: instructions for sending one, and whether it has been received. */
 export function FirstRequest({ baseUrl, onArrived }: { readonly baseUrl: string; readonly onArrived: () => void }) {
+  const makes = useMay('keys')
   const [arrived, setArrived] = useState<string | null>(null)
   useTail('', record => kindOfRow(record) !== 'lookup' && setArrived(record.id))
   return (
     <div class="card">
       <h2>{t('first.title')}</h2>
       <p>
-        {t('first.text')} <a href="/console/tokens?new=1">{t('tokens.create')}</a>
+        {t('first.text')}{' '}
+        {makes && (
+          <>
+            {t('first.no_key')} <a href="/console/tokens?new=1">{t('tokens.create')}</a>
+          </>
+        )}
       </p>
       <Snippets baseUrl={baseUrl} secret="<API_KEY>" />
       <div aria-live="polite">
