@@ -1,5 +1,6 @@
 import { ask, type QueryProgram, type Row, type Rows, type Value } from './query.ts'
 
+const listsMost = 64
 /** Values of one statement: few variants, each prepared once. */
 const sizes = [1, 4, 16, 64, 256, 512] as const
 const placesOf = new Map<number, string>(sizes.map(size => [size, `(${Array(size).fill('?').join(', ')})`]))
@@ -18,6 +19,25 @@ export function* askIn(sql: string, values: readonly Value[], first: readonly Va
     const batch = values.slice(at, at + size)
     while (batch.length < size) batch.push(values.at(-1) as Value)
     for (const row of yield ask(sql.replace('(…)', places), ...first, ...batch)) found.push(row)
+    at += size
+  }
+  return found
+}
+
+/** Like `askIn`, for rows of any of many lists of values: `… WHERE (a, b) IN (…)`. All lists have one length. */
+export function* askInLists(
+  sql: string,
+  lists: readonly (readonly Value[])[],
+  first: readonly Value[] = [],
+): QueryProgram<Rows> {
+  const found: Row[] = []
+  for (let at = 0; at < lists.length; ) {
+    const size = Math.min(sizeFor(lists.length - at), listsMost)
+    const batch = lists.slice(at, at + size)
+    while (batch.length < size) batch.push(lists.at(-1) as readonly Value[])
+    const marks = `(${(batch[0] ?? []).map(() => '?').join(', ')})`
+    const places = `(VALUES ${Array(size).fill(marks).join(', ')})`
+    for (const row of yield ask(sql.replace('(…)', places), ...first, ...batch.flat())) found.push(row)
     at += size
   }
   return found

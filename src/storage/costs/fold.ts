@@ -21,7 +21,7 @@ import { countNames } from './sums.ts'
  * some 0.02 ms.
  */
 const most: Limits = { names: 256, places: 1_000 }
-export type Limits = { readonly names: number; readonly places: number }
+type Limits = { readonly names: number; readonly places: number }
 
 /** Sums by one part or kind of label alone, and the places of its names. */
 type Stage = {

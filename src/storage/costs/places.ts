@@ -12,7 +12,7 @@ import { type CostSums, type Counts, type Place, placeColumns, toKind } from './
 
 /**
  * The limits of what is added together. `rollUpCosts` writes it in one transaction, for which all charges wait: each
- * sum takes some 0.1 ms, and each charge of a sum that exists already some 0.01 ms.
+ * sum takes some 0.02 ms (0.04 ms of very many keys), and each charge of a sum that exists already some 0.01 ms.
  */
 const placesTogether = 256
 const chargesTogether = 10_000

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { costParts } from '../../domain/costs.ts'
 import { type LabelKind, labelKinds } from '../../domain/labels.ts'
-import { askIn } from '../ask-in.ts'
+import { askIn, askInLists } from '../ask-in.ts'
 import { insertRows } from '../insert-rows.ts'
 import { ask, type QueryProgram, type Row, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -31,30 +31,34 @@ const kindRow = ['id', 'hash', ...kindColumns]
 /** Adds sums to those of a pass: each sum to every span that contains it. The caller must have locked the sums. */
 export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   const places = new Places()
-  for (const { place } of sums.all()) {
-    places.note(place)
-    places.note(beforeTiers(place), ['all'])
-  }
-  for (const { place } of sums.kinds()) places.note(place)
+  const noted = Array.from(sums.all(), ({ place, counts }) => ({
+    place,
+    counts,
+    own: details.map(detail => places.note(place, detail)),
+    ofKey: places.note(beforeTiers(place), 'all'),
+  }))
+  const images = Array.from(sums.kinds(), sum => ({
+    ...sum,
+    own: details.map(detail => places.note(sum.place, detail)),
+  }))
   yield* places.find()
-  const [parts, all, images] = [new Rows('cost_part_sum'), new Rows('cost_place_sum'), new Rows('cost_image_sum')]
+  const [parts, all, priced] = [new Rows('cost_part_sum'), new Rows('cost_place_sum'), new Rows('cost_image_sum')]
   const ofKeys = new Rows('cost_key_sum')
-  for (const { place, counts } of sums.all())
+  for (const { place, counts, own, ofKey } of noted)
     for (const span of spansAround(place.quarter, pass)) {
-      for (const detail of details) all.add([places.idOf(place, detail), span], counts)
+      for (const { id } of own) all.add([id, span], counts)
       for (const part of ['', ...costParts] as const)
         parts.add([part, span, part === '' ? '' : place[columnOf[part]], place.currency], countsIn(part, counts))
       // A refund does not reduce the charged amount.
-      if (counts.charges > 0) ofKeys.add([places.idOf(beforeTiers(place), 'all'), span, place.key_id], counts)
+      if (counts.charges > 0) ofKeys.add([ofKey.id, span, place.key_id], counts)
     }
   const kinds = yield* findKinds(sums)
-  for (const { place, kind, images: count } of sums.kinds())
+  for (const { place, kind, images: count, own } of images)
     for (const span of spansAround(place.quarter, pass))
-      for (const detail of details)
-        images.add([places.idOf(place, detail), span, kinds.get(nameOfKind(kind)) ?? 0], { ...noCounts, images: count })
+      for (const { id } of own) priced.add([id, span, kinds.get(nameOfKind(kind)) ?? 0], { ...noCounts, images: count })
   yield* parts.write(['part', 'span', 'what', 'currency'], countNames)
   yield* all.write(['place', 'span'], countNames)
-  yield* images.write(['place', 'span', 'kind'], ['images'])
+  yield* priced.write(['place', 'span', 'kind'], ['images'])
   yield* ofKeys.write(['place', 'span', 'key_id'], ['amount'])
   yield* writeLabelSums(sums, pass)
 }
@@ -133,34 +137,33 @@ function addTo(table: string, keyNames: readonly string[], names: readonly strin
 
 type Facts = Omit<Place, 'quarter' | 'attribution'>
 
+/** A place in one detail. Its id is known once all places are found. */
+type Noted = { readonly facts: Facts; id: number }
+
 /** The ids of places in all details; writes unknown places. */
 class Places {
-  readonly #noted: { readonly [D in Detail]: Map<string, { readonly facts: Facts; id: number }> } = {
-    all: new Map(),
-    user: new Map(),
-    key: new Map(),
-  }
+  readonly #noted: { readonly [D in Detail]: Map<string, Noted> } = { all: new Map(), user: new Map(), key: new Map() }
 
-  note(place: Place, inDetails: readonly Detail[] = details): void {
-    for (const detail of inDetails) {
-      const facts = factsOf(place, detail)
-      const name = nameOfFacts(facts)
-      if (!this.#noted[detail].has(name)) this.#noted[detail].set(name, { facts, id: 0 })
-    }
-  }
-
-  idOf(place: Place, detail: Detail): number {
-    return this.#noted[detail].get(nameOfFacts(factsOf(place, detail)))?.id ?? 0
+  note(place: Place, detail: Detail): Noted {
+    const facts = factsOf(place, detail)
+    const name = nameOfFacts(facts)
+    const known = this.#noted[detail].get(name)
+    if (known) return known
+    const fresh = { facts, id: 0 }
+    this.#noted[detail].set(name, fresh)
+    return fresh
   }
 
   *find(): QueryProgram<void> {
     for (const detail of details) {
       const noted = this.#noted[detail]
-      const by = { all: 'model', user: 'user_name', key: 'key_id' } as const
-      const column = by[detail]
-      const values = [...new Set([...noted.values()].map(({ facts }) => facts[column]))]
-      const known = `SELECT id, ${factColumns.join(', ')} FROM cost_place WHERE detail = ?${upsertWhere[detail]} AND ${column} IN (…)`
-      for (const row of yield* askIn(known, values, [detail])) {
+      const found = new Map(
+        [...noted.values()].map(({ facts: { key_id, user_name, model } }) => {
+          const list = [key_id, user_name, model]
+          return [JSON.stringify(list), list]
+        }),
+      )
+      for (const row of yield* askInLists(knownPlaces, [...found.values()], [detail])) {
         const one = noted.get(nameOfFacts(row as Facts & Row))
         if (one) one.id = whole(row, 'id')
       }
@@ -222,14 +225,9 @@ function nameOfLabelled(row: Row): string {
   return JSON.stringify(labelColumns.map(column => row[column]))
 }
 
-/**
- * Conditions on the columns that a detail does not have, which are empty: with these the index of all columns applies.
- */
-const upsertWhere: { readonly [D in Detail]: string } = {
-  all: ` AND key_id = '' AND user_name = ''`,
-  user: ` AND key_id = ''`,
-  key: '',
-}
+/** These columns are the first of the index. */
+const knownPlaces = `SELECT id, ${factColumns.join(', ')} FROM cost_place
+  WHERE detail = ? AND (key_id, user_name, model) IN (…)`
 
 function factsOf(place: Place, detail: Detail): Facts {
   const { group_name, model, operation, upstream, currency, tier } = place
