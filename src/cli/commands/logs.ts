@@ -15,7 +15,7 @@ import {
   phasesOf,
   type Storage,
   systemClock,
-  useChargeId,
+  requestOfCharge,
 } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { describeSpan, readSpan, readZone } from '../moments.ts'
@@ -241,16 +241,13 @@ const columns: readonly (readonly [name: string, read: (record: LogRecord) => Ce
   ['use_refunded', record => record.use_billing?.refunded],
 ]
 
-/** The ending of the id of a request's second charge. */
-const useEnding = useChargeId('')
-
+/** Shows a request, by its id or that of its second charge. */
 export async function showLog(
   id: string,
   options: { readonly config: string; readonly format: string },
 ): Promise<void> {
   await withStorage(options.config, async (storage, { plugins }) => {
-    const requestId = id.endsWith(useEnding) ? id.slice(0, -useEnding.length) : id
-    const [found] = await storage.journal.list({ limit: 1, id: requestId })
+    const [found] = await storage.journal.list({ limit: 1, id: requestOfCharge(id) })
     if (!found) throw new Exit(exitCodes.failure, `there is no request '${id}' in the log`)
     const record = logRecord(found, plugins.known)
     print(options.format === 'json' ? JSON.stringify(record) : formatDetails(record))
