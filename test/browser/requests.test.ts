@@ -293,3 +293,24 @@ t.test('empty pages offer only what the role may do', { skip }, async t => {
   }
   t.strictSame(faults, [])
 })
+
+t.test("an action that fails says so in the user's language", { skip }, async t => {
+  const { url, admin, newPage, faults } = await browseAsAdmin(t)
+  await admin.post('/api/invitations', { name: 'zoe', role: 'user' })
+  const page = await newPage({ as: admin, language: 'zh' })
+  for (const [path, name] of [
+    ['/users?tab=invitations', '撤销'],
+    ['/tokens', '退出登录'],
+  ] as const) {
+    await page.goto(`${url}/console${path}`)
+    const button = page.getByRole('button', { name, exact: true })
+    await button.waitFor()
+    await page.route('**/api/**', route => (route.request().method() === 'DELETE' ? route.abort() : route.continue()))
+    await button.click()
+    await page
+      .getByRole('status')
+      .getByText(/^无法连接网关/)
+      .waitFor()
+  }
+  t.strictSame(faults, [])
+})

@@ -59,7 +59,7 @@ t.test("an alert uses a key's name, and reports an expired certificate", async t
   t.equal(textsOf({ level: 'user', name: 'ada' })['name'], 'ada')
   t.equal(whereOf('budget.exhausted', data), '/console/tokens/key_1', 'and leads to it by its id')
   t.equal(whereOf('budget.threshold', { level: 'group', name: 'g' }), '/console/budgets')
-  t.equal(whereOf('budget.threshold', { level: 'balance', name: 'ada' }), '/console/users?edit=ada')
+  t.equal(whereOf('budget.threshold', { level: 'balance', name: 'ada' }), '/console/budgets?user=ada')
   const near = { ...data, amount: '22.00', spent: '17.80', percent: 80, spent_now: '20.284', percent_now: 92 }
   t.match(
     textsOf(near),

@@ -13,6 +13,7 @@ import { Brand } from './brand.tsx'
 import { SearchButton, Shortcuts } from './shortcuts.tsx'
 import { Switches } from './switches.tsx'
 import { accountWay, adminWays, publicWays, type Way, ways } from './ways.ts'
+import { faultText } from '../kit/problem.tsx'
 
 /** The time after which the first page has loaded its data. */
 const restMs = 8_000
@@ -29,7 +30,7 @@ export function Frame({ session, children }: { readonly session: Session; readon
   }, [])
   const open = ([, , , , duty]: Way) => duty === undefined || session.may.includes(duty)
   const all = useMemo(() => [...ways, ...adminWays, ...publicWays, accountWay].filter(open), [session])
-  const leave = () => logOut().catch((error: unknown) => say(String(error), 'bad'))
+  const leave = () => logOut().catch((error: unknown) => say(faultText(error), 'bad'))
   return (
     <div class="frame">
       <a class="skip" href="#main">

@@ -1,4 +1,4 @@
-import type { ApiError } from '../api/call.ts'
+import { ApiError } from '../api/call.ts'
 import { sessionState } from '../api/session.ts'
 import { tBound } from '../words/bound.ts'
 import { t, translate } from '../words/index.ts'
@@ -16,6 +16,11 @@ export function problemText(error: ApiError): string {
   const translated = translate(word, error.values)
   const text = translated === word ? error.message : translated
   return error.retryAfter === null ? text : `${text} ${t('problem.retry', { seconds: error.retryAfter })}`
+}
+
+/** The same for whatever was thrown. */
+export function faultText(error: unknown): string {
+  return error instanceof ApiError ? problemText(error) : String(error)
 }
 
 function currencyNow(): string | null {

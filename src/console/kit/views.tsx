@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, call, queryText } from '../api/call.ts'
+import { call, queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import type { SavedView, SavedViews } from '../api/shapes.ts'
 import { remember } from '../remember.ts'
@@ -11,7 +11,7 @@ import { Copy } from './copy.tsx'
 import { Dialog } from './dialog.tsx'
 import { FieldError } from './field-error.ts'
 import { Form, TextField } from './form.tsx'
-import { problemText } from './problem.tsx'
+import { faultText } from './problem.tsx'
 import { say } from './toast.tsx'
 
 type Change = { readonly put: View; readonly before: string | undefined } | { readonly remove: SavedView }
@@ -73,7 +73,7 @@ export function Views({
 }
 
 function sayProblem(error: unknown): void {
-  say(error instanceof ApiError ? problemText(error) : String(error), 'bad')
+  say(faultText(error), 'bad')
 }
 
 function keepView(page: string, { name, query }: View, before?: string): Promise<SavedViews> {

@@ -9,7 +9,7 @@ import { Form, SelectField, TextField } from '../kit/form.tsx'
 import { Issuers } from '../kit/issuers.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
-import { problemText } from '../kit/problem.tsx'
+import { faultText } from '../kit/problem.tsx'
 import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
@@ -137,7 +137,7 @@ function Links({ rows, onGone }: { readonly rows: LinkList['links']; readonly on
       await call(`/account/links/${encodeURIComponent(id)}`, { method: 'DELETE' })
       onGone()
     } catch (error) {
-      say(error instanceof ApiError ? problemText(error) : String(error), 'bad')
+      say(faultText(error), 'bad')
     }
   }
   return (
@@ -159,7 +159,7 @@ function OpenSessions({ rows, onEnded }: { readonly rows: readonly OpenSession[]
       await call(`/account/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' })
       onEnded()
     } catch (error) {
-      say(error instanceof Error ? error.message : String(error), 'bad')
+      say(faultText(error), 'bad')
     }
   }
   return (

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { openAlerts } from '../api/alerts.ts'
-import { ApiError, call } from '../api/call.ts'
+import { call } from '../api/call.ts'
 import { usePoll } from '../api/poll.ts'
 import { useMay } from '../api/session.ts'
 import type { AlertList } from '../api/shapes.ts'
@@ -8,7 +8,7 @@ import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
-import { problemText } from '../kit/problem.tsx'
+import { faultText } from '../kit/problem.tsx'
 import { Stale } from '../kit/stale.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
@@ -34,7 +34,7 @@ export function Alerts() {
       const alerts = await call<AlertList>('/alerts/dealt', { method: 'POST', body: { id, dealt } })
       load.put(alerts)
     } catch (error) {
-      say(error instanceof ApiError ? problemText(error) : String(error), 'bad')
+      say(faultText(error), 'bad')
       load.reload()
     }
     setBusy('')

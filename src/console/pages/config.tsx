@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact'
 import { useState } from 'preact/hooks'
-import { ApiError, call } from '../api/call.ts'
+import { call } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { useMay, useSession } from '../api/session.ts'
 import type { Configuration, Duty } from '../api/shapes.ts'
@@ -9,7 +9,7 @@ import { Facts } from '../kit/facts.tsx'
 import { later } from '../kit/later.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
-import { problemText } from '../kit/problem.tsx'
+import { faultText } from '../kit/problem.tsx'
 import { Status } from '../kit/status.tsx'
 import { Tabs } from '../kit/tabs.tsx'
 import { Time } from '../kit/time.tsx'
@@ -57,7 +57,7 @@ export function Config() {
       say(t(ok ? 'config.reloaded' : 'config.refused'), ok ? 'good' : 'bad')
       load.reload()
     } catch (error) {
-      say(error instanceof ApiError ? problemText(error) : String(error), 'bad')
+      say(faultText(error), 'bad')
     } finally {
       setBusy(false)
     }

@@ -13,6 +13,7 @@ import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
 import { t, translate } from '../words/index.ts'
 import { PlaceFields } from './users/place-fields.tsx'
+import { faultText } from '../kit/problem.tsx'
 
 /** Open invitations. */
 export function Invitations() {
@@ -22,7 +23,7 @@ export function Invitations() {
       await call(`/invitations/${encodeURIComponent(id)}`, { method: 'DELETE' })
       invitations.reload()
     } catch (error) {
-      say(error instanceof Error ? error.message : String(error), 'bad')
+      say(faultText(error), 'bad')
     }
   }
   return (

@@ -60,7 +60,8 @@ export function whereOf(kind: string, { level, name }: Data): string | undefined
     const whose = typeof name === 'string' ? name : ''
     if (level === 'key') return `/console/tokens/${encodeURIComponent(whose)}`
     if (level === 'group') return '/console/budgets'
-    return `/console/users${queryText({ edit: whose })}`
+    // Viewers may not edit users, but this page shows everyone their budgets.
+    return `/console/budgets${queryText({ user: whose })}`
   }
   if (kind.startsWith('upstream.') || kind === 'webhook.failing' || kind === 'certificate.ends')
     return '/console/system'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { useMay } from '../../api/session.ts'
-import { ApiError, call, queryText } from '../../api/call.ts'
+import { call, queryText } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import type { ConfigTaken, Restoring, TakenDiff, TakenList } from '../../api/shapes.ts'
 import { Button } from '../../kit/button.tsx'
@@ -9,7 +9,7 @@ import { Empty } from '../../kit/empty.tsx'
 import { Facts } from '../../kit/facts.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Pager } from '../../kit/pager.tsx'
-import { problemText } from '../../kit/problem.tsx'
+import { faultText } from '../../kit/problem.tsx'
 import { Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
@@ -151,7 +151,7 @@ function Restore({ id }: { readonly id: number }) {
       if (found.left.length > 0 || found.edits.length === 0) setRestoring(found)
       else review()
     } catch (error) {
-      say(error instanceof ApiError ? problemText(error) : String(error), 'bad')
+      say(faultText(error), 'bad')
     } finally {
       setBusy(false)
     }

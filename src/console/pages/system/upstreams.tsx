@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { ApiError, call } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { usePoll } from '../../api/poll.ts'
 import { useMay } from '../../api/session.ts'
 import type { KeyTrial, Upstream, UpstreamKey, UpstreamList } from '../../api/shapes.ts'
@@ -7,7 +7,7 @@ import { Button } from '../../kit/button.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Form, SelectField, TextField } from '../../kit/form.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
-import { problemText } from '../../kit/problem.tsx'
+import { faultText } from '../../kit/problem.tsx'
 import { Stale } from '../../kit/stale.tsx'
 import { Status } from '../../kit/status.tsx'
 import { Table } from '../../kit/table.tsx'
@@ -173,7 +173,7 @@ function Actions({
     try {
       await work()
     } catch (error) {
-      took(error instanceof ApiError ? problemText(error) : String(error), 'bad')
+      took(faultText(error), 'bad')
     }
     setBusy(false)
   }

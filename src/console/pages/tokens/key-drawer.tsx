@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { ApiError, call } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useMay, useSession } from '../../api/session.ts'
 import type { Key, KeyWithSecret, Limits } from '../../api/shapes.ts'
@@ -10,7 +10,7 @@ import { Facts } from '../../kit/facts.tsx'
 import { Form, SelectField } from '../../kit/form.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
-import { problemText } from '../../kit/problem.tsx'
+import { faultText } from '../../kit/problem.tsx'
 import { Status } from '../../kit/status.tsx'
 import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
@@ -48,7 +48,7 @@ export function KeyDrawer({
     try {
       took(await call<Key>(path, { method: 'PATCH', body: { status } }))
     } catch (error) {
-      say(error instanceof ApiError ? problemText(error) : String(error), 'bad')
+      say(faultText(error), 'bad')
     }
   }
   return (
