@@ -104,6 +104,8 @@ await t.test(
       await until(() => !storage.ledger.healthy())
       await t.rejects(storage.ledger.hold(holdOf(key, 1)), unavailable, caseName({ round }))
       await t.rejects(readKey(), unavailable, 'not to know a key is not to refuse it')
+      await until(() => /ECONNREFUSED/.test(storage.ledger.trouble?.() ?? ''))
+      t.match(storage.ledger.trouble?.(), /^the database does not answer/, caseName({ round }))
       await postgres.start()
       await recovered(storage)
     }
