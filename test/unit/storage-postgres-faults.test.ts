@@ -5,6 +5,7 @@ import type { Key, Storage } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { claimStorage, inspectStorage } from '../../src/storage/index.ts'
+import { createPool } from '../../src/storage/postgres/connect.ts'
 import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import { holdOf, line, newKey, silentLog } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
@@ -103,6 +104,8 @@ await t.test(
       await until(() => !storage.ledger.healthy())
       await t.rejects(storage.ledger.hold(holdOf(key, 1)), unavailable, caseName({ round }))
       await t.rejects(readKey(), unavailable, 'not to know a key is not to refuse it')
+      await until(() => /ECONNREFUSED/.test(storage.ledger.trouble?.() ?? ''))
+      t.match(storage.ledger.trouble?.(), /^the database does not answer/, caseName({ round }))
       await postgres.start()
       await recovered(storage)
     }
@@ -206,6 +209,27 @@ await t.test('a row that stays locked for longer than a statement may take refus
   t.equal(await ledger.void(open.facts.id, 'not_sent'), true, 'its end can be written now')
   t.match(await readKey(), { held: 0 })
   t.same((await storage.books.verify()).problems, [])
+})
+
+await t.test('a gateway that is lost in a transaction blocks its rows for less time than an image waits', async t => {
+  const { url, ledger, key } = await start(t)
+  const pool = createPool(url, 1)
+  const lost = await pool.connect()
+  t.teardown(async () => {
+    lost.release(true)
+    await pool.end()
+  })
+  await lost.query('BEGIN')
+  await lost.query('SELECT * FROM key WHERE id = $1 FOR UPDATE', [key.id])
+  const lostAt = performance.now()
+  await until(() =>
+    ledger.hold(holdOf(key, 1)).then(
+      () => true,
+      () => false,
+    ),
+  )
+  const blockedMs = Math.round(performance.now() - lostAt)
+  t.ok(blockedMs < 9_000, `${blockedMs} ms of the 10 s in which an image waits`)
 })
 
 await t.test(

@@ -8,12 +8,17 @@ const statementMs = 5_000
  * How much longer a statement may take by this machine's clock: a server that is frozen or disconnected sends nothing.
  */
 const silentMs = 2_000
+/**
+ * The longest pause in a transaction. A gateway that is lost in one blocks its rows for other gateways until then: for
+ * less than the 10 s in which an image waits for its charge.
+ */
+const idleMs = 5_000
 /** Firewalls forget connections that are idle for longer; a lost server is noticed after about 10 s more. */
 const keepAliveMs = 30_000
 /** The longest wait for a connection, new or in use. */
 const connectMs = 2_000
 
-const settings = `SET synchronous_commit = on; SET idle_in_transaction_session_timeout = 10000; SET lock_timeout = 0;
+const settings = `SET synchronous_commit = on; SET idle_in_transaction_session_timeout = ${idleMs}; SET lock_timeout = 0;
   SET client_min_messages = warning; SET default_transaction_isolation = 'read committed'`
 
 /** The application name of versions that did not check the schema before each commit. */

@@ -11,7 +11,7 @@ import { LabelPlaces } from '../label-places.ts'
 import { UncompactedBatches } from '../log-batches/uncompacted.ts'
 import { WriteQueue, type WriteQueueParts } from '../write-queue.ts'
 import { commitGroup, type GroupResult, transact, useClient } from './commit.ts'
-import { toStorageError } from './failure.ts'
+import { storageFailure } from './failure.ts'
 import { Lanes } from './lanes.ts'
 
 /** Operations of one commit. */
@@ -172,7 +172,7 @@ export class Writer implements Writing {
     try {
       client = await this.#options.pool.connect()
     } catch (error) {
-      return { values: [], faults: [], broken: toStorageError(error).message, isLost: true }
+      return { values: [], faults: [], broken: storageFailure(error) ?? String(error), isLost: true }
     }
     const result = await commitGroup(client, this.#selfOn(client), ops, this.#options.clock)
     client.release(result.isLost)

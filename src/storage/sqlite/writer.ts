@@ -192,8 +192,8 @@ export class Writer implements Writing {
     if (this.#writeQueue.hasPost) this.#writeQueue.postArrived(errorAt(at++))
     if (this.#writeQueue.hasBatch) this.#writeQueue.batchArrived(errorAt(at))
     // The log may find no room when the charges did.
-    const reason = broken ?? faults.find(fault => fault?.code === 'storage_unavailable')?.message
-    if (reason !== undefined) this.#break(reason)
+    const reason = broken ?? faults.find(fault => fault?.code === 'storage_unavailable')?.params?.['reason']
+    if (reason !== undefined) this.#break(String(reason))
     this.#writeQueue.checkFlushes()
     this.#pump()
     if (this.#writeQueue.waits) this.touch()
