@@ -332,6 +332,7 @@ function describeUse({ text, rule, lines }: BillingRecord): string {
 /** Formats a charge for people: the line with six labels, then the reason. Token lines name their own factors. */
 export function formatBill(billing: BillingRecord): readonly string[] {
   const plain = billing.rule.kind === 'usage' ? '' : '; no group multiplier applies'
+  const isRounded = billing.rule.kind === 'usage' && billing.lines.some(({ why }) => / = [\d.]+$/.test(why))
   const facts = Object.entries(billing.facts)
     .map(entry => entry.join(' '))
     .join(', ')
@@ -343,6 +344,9 @@ export function formatBill(billing: BillingRecord): readonly string[] {
     ),
     ...(facts === '' ? [] : [`facts      ${facts}`]),
     `charged    ${billing.amount} ${billing.currency}, ${billing.state}${billing.reason ? ` (${billing.reason})` : ''}${billing.held === '0.00' ? '' : `, ${billing.held} held`}${billing.refunded === '0.00' ? '' : `, ${billing.refunded} refunded`}${plain}`,
+    ...(isRounded
+      ? ['note       the items are rounded together to 0.000001, with the remainder of earlier charges of the key']
+      : []),
     ...billing.warnings.map(warning => `note       ${warning}`),
   ]
 }
