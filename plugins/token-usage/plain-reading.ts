@@ -32,7 +32,7 @@ export class PlainReading implements Reading {
   }
 
   uncounted(): number {
-    return this.#isText ? this.byLength() : 0
+    return this.byLength()
   }
 
   /** The tokens by length; anything but text counts as a file of any length. */

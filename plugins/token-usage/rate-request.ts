@@ -84,7 +84,8 @@ export function rateRequest(ended: Ended): RatedRequest {
   if (reach === 'complete') return rateWhole(ended)
   const isLeft = outcome.kind === 'cut' && outcome.by === 'caller'
   if (!isLeft) return charged(ended, reportedUses(ended.usage), 'upstream_cut')
-  return charged(ended, [...estimatedUses(ended), ...requestUses(ended)], 'caller_gone')
+  const known = [...estimatedUses(ended), ...requestUses(ended)]
+  return charged(ended, [...known, ...unreportedUses(ended, known)], 'caller_gone')
 }
 
 /** The usage of a complete answer: as reported, or else estimated. */
@@ -171,6 +172,14 @@ function missingUses({ body, byLength, answerBytes = 0, facet }: Ended, missing:
     return use.unit === 'second' && use.quantity === 0 ? { ...use, quantity: secondsOf(answerBytes) } : use
   })
 }
+
+/** Priced usage besides tokens that an answer would have reported at its end, once some of it has arrived. */
+function unreportedUses(ended: Ended, known: readonly Use[]): readonly Use[] {
+  if (!ended.answerBytes) return []
+  return missingUses(ended, missingOf(ended.rule, known, tokens))
+}
+
+const tokens: ReadonlySet<string> = new Set(['input', 'output'])
 
 /** The usage that the upstream counted. */
 function reportedUses(usage: Usage | null): readonly Use[] {

@@ -8,7 +8,7 @@ import {
   units,
   type UsageRule,
 } from '../../src/plugin-api/index.ts'
-import { priceListOf, situationOf, situationOfLine } from '../../src/pricing/index.ts'
+import { type Exact, exactAmount, priceListOf, situationOf, situationOfLine } from '../../src/pricing/index.ts'
 import { type AppliedFactor, factorsOf, rowsOf, timesOf } from './applied-prices.ts'
 
 /** The labels of units in the console. */
@@ -60,8 +60,11 @@ export function record(charge: Charge): Account {
     },
     line: line => {
       const isOfGroup = line.told?.facts?.['input'] !== undefined
-      const { row } = (isOfGroup ? priceListOf(rule, situationOfLine(charge, line)) : prices).find(line.tier)
-      return { why: whyPrice(rule, line, row, factors), at: row?.at ?? null }
+      const list = isOfGroup ? priceListOf(rule, situationOfLine(charge, line)) : prices
+      const { row } = list.find(line.tier)
+      const { quantity, tier } = line
+      const exact = row && exactAmount(quantity ?? 0, row.price, row.per, list.factorOf(tier))
+      return { why: whyPrice(rule, line, row, factors) + exactText(exact), at: row?.at ?? null }
     },
   }
 }
@@ -86,6 +89,17 @@ function whyPrice(
   const inherited = row.unit === line.tier ? '' : ` (the price of ${unitName(row.unit)})`
   return `${used} × ${formatMoney(row.price)}${of}${inherited}${all.map(by => ` × ${by}`).join('')}`
 }
+
+/** ` = 0.0000005` for an amount that is not a whole number of millionths: items of a charge are rounded together. */
+function exactText(exact: Exact | undefined): string {
+  if (!exact || exact.part === 0) return ''
+  const digits = `${exact.whole}${String(exact.part).padStart(partDigits, '0')}`.padStart(exactDigits + 1, '0')
+  return ` = ${digits.slice(0, -exactDigits)}.${digits.slice(-exactDigits).replace(/0+$/, '')}`
+}
+
+/** The decimals of a part of a millionth, and of the unit of the currency. */
+const partDigits = 9
+const exactDigits = 15
 
 const perText: ReadonlyMap<number, string> = new Map([
   [1_000_000, ' / 1M'],

@@ -352,3 +352,22 @@ t.test('explain log says that a request has no charge', async t => {
   const { stdout } = await runCli(started, 'explain', 'log', answer.headers.get('x-request-id') ?? '')
   t.match(stdout, 'charged    nothing; the request has no charge')
 })
+
+t.test('explain log shows the exact amount of a rounded item, and why equal requests differ', async t => {
+  const started = await start(t, { upstreams: ['text'] })
+  const choices = [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }]
+  started.upstream.answer({ choices, usage: { prompt_tokens: 1, completion_tokens: 4 } })
+  for (const amount of ['0.000007', '0.000006']) {
+    const answer = await started.post('/v1/chat/completions', { model: 'sim-chat', messages: [] })
+    await answer.text()
+    await started.settled()
+    const { stdout } = await runCli(started, 'explain', 'log', answer.headers.get('x-request-id') ?? '')
+    t.match(stdout, '1 input tokens × 0.50 / 1M = 0.0000005  →', caseName({ amount }))
+    t.match(stdout, `charged    ${amount} USD`, caseName({ amount }))
+    t.match(
+      stdout,
+      'rounded together to 0.000001, with the remainder of earlier charges of the key',
+      caseName({ amount }),
+    )
+  }
+})

@@ -474,6 +474,40 @@ t.test('speech priced by time is never free if its answer does not report the ti
   t.match(await charges(1), [{ state: 'settled', amount: '0.01', lines: [{ tier: 'second', quantity: 10 }] }])
 })
 
+t.test('a client that leaves before the last byte of speech pays for what it received', async t => {
+  const before = '  transcription-one: {'
+  const models = [
+    '  speech-timed: { family: speech, upstream: text, prices: { minute: "0.06" } }',
+    '  speech-tokens: { family: speech, upstream: text, prices: { input: "1", output: "12" } }',
+  ]
+  const { post, upstream, charges, settled } = await start(t, {
+    yaml: yaml.replace(before, `${models.join('\n')}\n${before}`),
+    upstreams: ['text'],
+  })
+  for (const [model, tier, quantity] of [
+    ['speech-timed', 'second', 10],
+    ['speech-tokens', 'output', 1500],
+  ] as const) {
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>()
+    upstream.answer(async res => {
+      res.on('close', leave).writeHead(200, { 'content-type': 'audio/mpeg' }).write(Buffer.alloc(160_000, 1))
+      await left
+      res.end()
+    })
+    const speech = await post('/v1/audio/speech', { model, voice: 'alloy', input: 'Hello' })
+    let received = 0
+    for await (const piece of speech.body as AsyncIterable<Uint8Array>) {
+      received += piece.length
+      // Leaving the loop closes the connection.
+      if (received === 160_000) break
+    }
+    await settled()
+    const [charge] = await charges(1)
+    t.match(charge, { state: 'settled' }, caseName({ model }))
+    t.match(charge?.lines.at(-1), { tier, quantity }, caseName({ model }))
+  }
+})
+
 t.test('a client that leaves after the last word pays the usage that the upstream then reports', async t => {
   const started = await begin()
   const last = content('there').replace('"finish_reason":null', '"finish_reason":"stop"')

@@ -355,8 +355,8 @@ t.test('a usage charge is explained by its quantities, and replayed from its own
   t.same(
     record.lines.map(line => [line.why, line.at, line.quantity]),
     [
-      ['12 input tokens × 0.50 / 1M × 0.9', 'gateway.yaml:7', 12],
-      ['34 output tokens × 1.50 / 1M × 0.9', 'gateway.yaml:7', 34],
+      ['12 input tokens × 0.50 / 1M × 0.9 = 0.0000054', 'gateway.yaml:7', 12],
+      ['34 output tokens × 1.50 / 1M × 0.9 = 0.0000459', 'gateway.yaml:7', 34],
     ],
   )
   const ranked = { ...charge, lines: lines.slice(0, 1).map(one => ({ ...one, tier: 'search_unit' })) }

@@ -339,6 +339,7 @@ export function formatBill(billing: BillingRecord): readonly string[] {
   const [plainState, ...notes] = notesOf(billing)
   const state = billing.reason ? `${plainState} (${billing.reason})` : plainState
   const plain = billing.rule.kind === 'usage' ? '' : '; no group multiplier applies'
+  const isRounded = billing.rule.kind === 'usage' && billing.lines.some(({ why }) => / = [\d.]+$/.test(why))
   const facts = Object.entries(billing.facts)
     .map(entry => entry.join(' '))
     .join(', ')
@@ -350,6 +351,9 @@ export function formatBill(billing: BillingRecord): readonly string[] {
     ),
     ...(facts === '' ? [] : [`facts      ${facts}`]),
     `charged    ${billing.amount} ${billing.currency}, ${[state, ...notes].join(', ')}${plain}`,
+    ...(isRounded
+      ? ['note       the items are rounded together to 0.000001, with the remainder of earlier charges of the key']
+      : []),
     ...billing.warnings.map(warning => `note       ${warning}`),
   ]
 }
