@@ -60,6 +60,7 @@ export const reasons = {
   refunded: 'There is nothing left of this charge to give back.',
   refund_left: 'Only {left} of this charge is left to refund.',
   refund_since: '{refunded} of this charge was refunded in the meantime.',
+  topup_since: 'The balance was topped up in the meantime: {paid_in} is paid in.',
   resolved: 'This charge does not need review, or less was held for it.',
   range: 'A range has at most {days} days.',
   range_hour: 'A range has at most {days} days where bars are of one hour.',

@@ -319,6 +319,7 @@ function addUsers(program: Command): void {
     .argument('<amount>')
     .description("add to a user's prepaid balance; their requests are then charged to it")
     .option('--note <text>', 'a note, such as the payment reference')
+    .option('--paid-in <money>', 'expected total of earlier top-ups; if it differs, nothing is added')
     .addOption(configOption())
     .action(async (name, amount, options) => (await import('./commands/budgets.ts')).topUp(name, amount, options))
   users

@@ -17,6 +17,9 @@ export type NewUser = {
 export type UserChange = Partial<UserSettings>
 
 /** A payment into a user's prepaid balance. */
+/** The total of earlier top-ups, if it is not the expected one. */
+export type TopUpChanged = { readonly id?: undefined; readonly paidIn: Micros }
+
 export type TopUp = {
   readonly id: string
   readonly amount: Micros
@@ -60,8 +63,15 @@ export type UserStore = {
   erase(name: string, by: string, ways?: WaysIn): Awaitable<Erasure | undefined>
   /**
    * Tops up a user's balance. From then on, requests of the user need a balance. Undefined if there is no such user.
+   * `expected`: the total of earlier top-ups, without which nothing is added.
    */
-  topUp(name: string, amount: Micros, note: string | null, by: string): Awaitable<TopUp | undefined>
+  topUp(
+    name: string,
+    amount: Micros,
+    note: string | null,
+    by: string,
+    expected?: Micros,
+  ): Awaitable<TopUp | TopUpChanged | undefined>
   /** Top-ups, newest first. */
   topUps(name: string): Awaitable<readonly TopUp[]>
   /**

@@ -32,6 +32,7 @@ import type {
   OpenSession,
   Deliveries,
   TopUp,
+  TopUpChanged,
   TrailRow,
   User,
   UserChange,
@@ -41,7 +42,7 @@ import { keepConfig, type PackedConfig } from './config-history.ts'
 import { foldCosts } from './costs/fold.ts'
 import { rollUpCosts } from './costs/roll-up.ts'
 import { finishRebuild, rebuildCosts } from './costs/rebuild.ts'
-import { topUp } from './accounts/top-up.ts'
+import { type Payment, topUp } from './accounts/top-up.ts'
 import { closeUser, eraseLate, eraseUser, hasLate } from './erase/erase.ts'
 import { eraseLogs } from './erase/logs.ts'
 import { endJob, type JobEnd, openJob, ownJobs } from './jobs.ts'
@@ -175,8 +176,8 @@ export type Changes = {
     gives: boolean
   }
   topUp: {
-    given: Signed & { readonly name: string; readonly amount: number; readonly note: string | null }
-    gives: TopUp | undefined
+    given: Signed & Payment
+    gives: TopUp | TopUpChanged | undefined
   }
   closeUser: {
     given: Signed & { readonly name: string; readonly ways: WaysIn | null }

@@ -329,8 +329,8 @@ function createUsers(
       })
       return { pseudonym, tables: [...tables, logs], kept: done?.kept ?? null }
     },
-    topUp: (name, amount, note, by) =>
-      changes.counted({ user: name }, writer.submit('topUp', { name, amount, note, by, at: clock.now() })),
+    topUp: (name, amount, note, by, expected) =>
+      changes.counted({ user: name }, writer.submit('topUp', { name, amount, note, by, expected, at: clock.now() })),
     topUps: name => reader.ask('topUps', { name }),
     hasAdmin: (ways = byPassword) => reads.run(hasAdmin(ways)),
     async offerSetup(tokenHash, expiresAt) {

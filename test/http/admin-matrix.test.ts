@@ -414,7 +414,13 @@ t.test("C8 lists, sums and files contain only one's own rows", async t => {
   })
   t.match((await ann.get('/api/logs/histogram')).body, { steps: [] })
 
-  t.equal((await admin.post('/api/users/ben/topups', { amount: '2.00' })).status, 201)
+  t.equal((await admin.post('/api/users/ben/topups', { amount: '2.00', paid_in: '0.00' })).status, 201)
+  t.match(
+    await admin.post('/api/users/ben/topups', { amount: '2.00', paid_in: '0.00' }),
+    { status: 409, body: { error: { reason: 'topup_since', values: { paid_in: '2.00' } } } },
+    'a repeated top-up adds nothing',
+  )
+  t.equal((await admin.post('/api/users/nobody/topups', { amount: '2.00', paid_in: '0.00' })).status, 404)
   for (const one of [ben, admin])
     t.match(
       (await one.get('/api/statements')).body,

@@ -55,6 +55,11 @@ t.test('the command line sets and shows budgets and balances, which then refuse'
   const balance = JSON.parse((await run('users', 'balance', 'local', '--format', 'json')).stdout) as object
   t.match(balance, { balance: { left: '0.01' }, topups: [{ amount: '0.03', note: 'invoice 7', by: 'command line' }] })
   t.match((await run('users', 'balance', 'local')).stdout, /invoice 7/)
+  t.match(await run('users', 'topup', 'local', '0.03', '--paid-in', '0'), {
+    code: 1,
+    stderr: /0\.03 USD was paid in for local before\. Nothing was added/,
+  })
+  t.match(await run('users', 'topup', 'local', '0.03', '--paid-in', 'x'), { code: 2, stderr: /--paid-in x/ })
   t.match(await run('users', 'budget', 'local', '--amount', 'none'), { code: 0, stderr: /no budget of their own/ })
   t.match(await run('ledger', 'verify'), { code: 0 })
 })

@@ -173,7 +173,16 @@ export const budgetRoutes = [
       type: 'object',
       additionalProperties: false,
       required: ['amount'],
-      properties: { amount: { type: 'string', pattern: decimal }, note: { type: 'string', maxLength: 500 } },
+      properties: {
+        amount: { type: 'string', pattern: decimal },
+        note: { type: 'string', maxLength: 500 },
+        paid_in: {
+          type: 'string',
+          pattern: decimal,
+          description:
+            'Expected total of earlier top-ups. If it differs, the response is a 409 and nothing is added. Send it so that a repeated request does not top up twice.',
+        },
+      },
     },
     answer: topUpAnswer,
     status: 201,
@@ -182,8 +191,10 @@ export const budgetRoutes = [
       const amount = parseMoney(body.amount) ?? 0
       if (amount === 0) throw refuse('invalid', 'amount', {}, { param: 'amount' })
       const by = sessionUserOf(request).user.name
-      const made = await parts.storage.users.topUp(params['name'] ?? '', amount, body.note ?? null, by)
+      const expected = body.paid_in === undefined ? undefined : parseMoney(body.paid_in)
+      const made = await parts.storage.users.topUp(params['name'] ?? '', amount, body.note ?? null, by, expected)
       if (!made) throw fail('not_found')
+      if ('paidIn' in made) throw refuse('conflict', 'topup_since', { paid_in: formatMoney(made.paidIn) })
       return showTopUp(made)
     },
   }),

@@ -33,13 +33,21 @@ export async function listBudgets(options: Options & { readonly endUser?: string
 export async function topUp(
   name: string,
   text: string,
-  options: { readonly config: string; readonly note?: string },
+  options: { readonly config: string; readonly note?: string; readonly paidIn?: string },
 ): Promise<void> {
   const amount = parseMoney(text) ?? 0
   if (amount === 0) throw new Exit(exitCodes.usage, `${text}: expected an amount over 0, such as 25.00`)
+  const expected = options.paidIn === undefined ? undefined : parseMoney(options.paidIn)
+  if (options.paidIn !== undefined && expected === undefined)
+    throw new Exit(exitCodes.usage, `--paid-in ${options.paidIn}: expected an amount, such as 25.00`)
   await withStorage(options.config, async (storage, plan) => {
-    const made = await storage.users.topUp(name, amount, options.note ?? null, actor)
+    const made = await storage.users.topUp(name, amount, options.note ?? null, actor, expected)
     if (!made) throw unknownUser(name)
+    if ('paidIn' in made)
+      throw new Exit(
+        exitCodes.failure,
+        `${formatMoney(made.paidIn)} ${plan.currency} was paid in for ${name} before. Nothing was added now.`,
+      )
     say(`${made.id}: ${formatMoney(amount)} ${plan.currency} added to the balance of ${name}.`)
   })
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { TopUp } from '../../domain/users.ts'
+import type { TopUp, TopUpChanged } from '../../domain/users.ts'
 import { post } from '../ledger/entries.ts'
 import { leave, type Signed } from '../people/trail.ts'
 import { ask, type QueryProgram } from '../query.ts'
@@ -10,21 +10,31 @@ import type { Scribe } from '../writer-identity.ts'
 export const cash = 'cash'
 export const balanceOf = (user: string): string => `balance:${user}`
 
+const raise = 'UPDATE "user" SET balance = coalesce(balance, 0) + ? WHERE name = ? AND erased_at IS NULL'
+const readPaidIn = 'SELECT coalesce(balance, 0) AS paid_in FROM "user" WHERE name = ? AND erased_at IS NULL'
+
+export type Payment = {
+  readonly name: string
+  readonly amount: number
+  readonly note: string | null
+  /** The expected total of earlier payments; undefined for any. */
+  readonly expected?: number | undefined
+}
+
 /**
  * Adds a payment for a user: one transaction writes its own entry and raises the balance.
  * @returns undefined if there is no such user
  */
-export function* topUp(
-  identity: Scribe,
-  given: Signed & { readonly name: string; readonly amount: number; readonly note: string | null },
-): QueryProgram<TopUp | undefined> {
-  const { name, amount, note, by, at } = given
-  const [user] = yield ask(
-    'UPDATE "user" SET balance = coalesce(balance, 0) + ? WHERE name = ? AND erased_at IS NULL RETURNING balance',
-    amount,
-    name,
-  )
-  if (!user) return undefined
+export function* topUp(identity: Scribe, given: Signed & Payment): QueryProgram<TopUp | TopUpChanged | undefined> {
+  const { name, amount, note, by, at, expected } = given
+  const [user] =
+    expected === undefined
+      ? yield ask(`${raise} RETURNING balance`, amount, name)
+      : yield ask(`${raise} AND coalesce(balance, 0) = ? RETURNING balance`, amount, name, expected)
+  if (!user) {
+    const [other] = expected === undefined ? [] : yield ask(readPaidIn, name)
+    return other && { paidIn: whole(other, 'paid_in') }
+  }
   const paidIn = whole(user, 'balance')
   const id = identity.ids.next('top_', at)
   const [debit, credit] = [cash, balanceOf(name)]

@@ -31,7 +31,7 @@ export function BudgetDialog({
   return (
     <Dialog title={title} onClose={onClose}>
       {level === 'balance' ? (
-        <TopUp user={name} onDone={onDone} onClose={onClose} />
+        <TopUp user={name} paidIn={of.amount} onDone={onDone} onClose={onClose} />
       ) : (
         <Form
           submit={t('save')}
@@ -127,10 +127,12 @@ async function setBudget(level: Level, name: string, values: Values): Promise<vo
 
 function TopUp({
   user,
+  paidIn,
   onDone,
   onClose,
 }: {
   readonly user: string
+  readonly paidIn: string
   readonly onDone: () => void
   readonly onClose: () => void
 }) {
@@ -143,7 +145,8 @@ function TopUp({
         const amount = readAmount('amount', values)
         if (amount === null) throw new FieldError('amount', t('required'))
         const note = values.get('note').trim()
-        const body = { amount, ...(note !== '' && { note }) }
+        // If the answer is lost and the form is sent again, nothing is added twice.
+        const body = { amount, paid_in: paidIn, ...(note !== '' && { note }) }
         await call(`/users/${encodeURIComponent(user)}/topups`, { method: 'POST', body })
         onDone()
       }}
