@@ -8,7 +8,14 @@ import {
   units,
   type UsageRule,
 } from '../../src/plugin-api/index.ts'
-import { type Exact, exactAmount, priceListOf, situationOf, situationOfLine } from '../../src/pricing/index.ts'
+import {
+  type Exact,
+  exactAmount,
+  partsPerMicro,
+  priceListOf,
+  situationOf,
+  situationOfLine,
+} from '../../src/pricing/index.ts'
 import { type AppliedFactor, factorsOf, rowsOf, timesOf } from './applied-prices.ts'
 
 /** The labels of units in the console. */
@@ -93,13 +100,15 @@ function whyPrice(
 /** ` = 0.0000005` for an amount that is not a whole number of millionths: items of a charge are rounded together. */
 function exactText(exact: Exact | undefined): string {
   if (!exact || exact.part === 0) return ''
-  const digits = `${exact.whole}${String(exact.part).padStart(partDigits, '0')}`.padStart(exactDigits + 1, '0')
-  return ` = ${digits.slice(0, -exactDigits)}.${digits.slice(-exactDigits).replace(/0+$/, '')}`
+  let fine = BigInt(exact.whole) * BigInt(partsPerMicro) + BigInt(exact.part)
+  let places = exactPlaces
+  for (; fine % 10n === 0n; places--) fine /= 10n
+  const digits = String(fine).padStart(places + 1, '0')
+  return ` = ${digits.slice(0, -places)}.${digits.slice(-places)}`
 }
 
-/** The decimals of a part of a millionth, and of the unit of the currency. */
-const partDigits = 9
-const exactDigits = 15
+/** The decimal places of a part of a millionth. */
+const exactPlaces = 15
 
 const perText: ReadonlyMap<number, string> = new Map([
   [1_000_000, ' / 1M'],
