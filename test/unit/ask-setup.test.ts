@@ -30,8 +30,8 @@ async function answer(known: SetupAnswers, steps: readonly (readonly [shown: Reg
 
 t.test('init asks for vendors by search, and for the rest', async t => {
   const answers = await answer({ vendor: [] }, [
-    [/Which vendors/, ...'recraft', tab, enter],
-    [/Address for clients/, ...'0.0.0.0:80', enter],
+    [/Which vendors/, 'recraft', tab, enter],
+    [/Address for clients/, '0.0.0.0:80', enter],
     [/Storage for keys/, down, enter],
     [/Store for rate limit/, enter],
   ])

@@ -69,7 +69,8 @@ class Database {
     for (let next = steps.next(); next.done !== true; ) {
       const { sql, params } = next.value
       for (const row of this.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...params))
-        if (/^SCAN (?!part\d|names|cost_fold)/.test(String(row['detail']))) found.push(`${row['detail']}: ${sql}`)
+        if (/^SCAN (?!part\d|names|cost_fold)/.test(String(row['detail'])))
+          found.push(`${String(row['detail'])}: ${sql}`)
       next = steps.next(this.db.prepare(sql).all(...params) as Rows)
     }
     return found

@@ -18,8 +18,8 @@ export type Picks = {
 
 const picksMost = 50
 
-/** A page of a list whose names contain a text. `path`: null loads nothing. */
-function useSearch<T>(path: string | null): { readonly last: T | undefined; readonly search: Picks['search'] } {
+/** The query for a page of names that contain a text. */
+function useSearch(): { readonly query: string; readonly search: Picks['search'] } {
   const [text, setText] = useState('')
   const [search, setSearch] = useState('')
   useEffect(() => {
@@ -27,15 +27,14 @@ function useSearch<T>(path: string | null): { readonly last: T | undefined; read
     const timer = setTimeout(() => setSearch(text), 200)
     return () => clearTimeout(timer)
   }, [text])
-  const load = useLoad<T>(path === null ? null : path + queryText({ limit: picksMost, search }))
-  return { last: load.last, search: setText }
+  return { query: queryText({ limit: picksMost, search }), search: setText }
 }
 
 /** Keys whose names contain a text, with their users. */
 export function useKeyPicks(): Picks {
   const readsAll = useMay('readers')
-  const { last, search } = useSearch<KeyList>('/keys')
-  const keys = last?.keys ?? []
+  const { query, search } = useSearch()
+  const keys = useLoad<KeyList>(`/keys${query}`).last?.keys ?? []
   return {
     options: keys.map(({ id, name, user }) => ({ value: id, text: name, ...(readsAll && { note: user }) })),
     search,
@@ -45,8 +44,9 @@ export function useKeyPicks(): Picks {
 /** Users whose names contain a text, with their groups; none for those who see only themselves. */
 export function useUserPicks(): Picks {
   const readsAll = useMay('readers')
-  const { last, search } = useSearch<UserList>(readsAll ? '/users' : null)
-  return { options: (last?.users ?? []).map(({ name, group }) => ({ value: name, text: name, note: group })), search }
+  const { query, search } = useSearch()
+  const users = useLoad<UserList>(readsAll ? `/users${query}` : null).last?.users ?? []
+  return { options: users.map(({ name, group }) => ({ value: name, text: name, note: group })), search }
 }
 
 export function useModelPicks(): readonly Option[] {

@@ -116,7 +116,7 @@ function* takeSums(tally: Tally, { what, facts, from, counts, hasDetail }: Check
     `SELECT ${named.join(', ')}, ${hasDetail ? 'p.detail' : `''`} AS detail, ${band} AS band,
       ${(counts ?? countNames).map(name => `sum(s.${name}) AS ${name}`).join(', ')} FROM ${from} WHERE ${inPass} GROUP BY ${groups}`,
     ...longer.map(({ longEnd }) => longEnd),
-    ...longer.map(({ quarterEnd }) => quarterEnd).reverse(),
+    ...longer.map(({ quarterEnd }) => quarterEnd).toReversed(),
     ...numbersOf(pass.number),
   )
   const found = new Map<string, { readonly name: Name; readonly copy: string; readonly counts: Counts }>()
