@@ -193,10 +193,10 @@ await t.test('a row that stays locked for longer than a statement may take refus
     () => undefined,
     (error: unknown) => error,
   )
-  let isOver = false
-  void ends.finally(() => (isOver = true))
+  const over = new AbortController()
+  void ends.finally(() => over.abort())
   const held: unknown[] = []
-  while (!isOver) held.push(await ledger.hold(holdOf(other, 1)).catch((error: unknown) => error))
+  while (!over.signal.aborted) held.push(await ledger.hold(holdOf(other, 1)).catch((error: unknown) => error))
   t.match(await ends, { code: 'storage_unavailable', message: /the server stopped the statement/ })
   for (let i = 0; i < 50; i++) held.push(await ledger.hold(holdOf(other, 1)).catch((error: unknown) => error))
   t.same(new Set(held.map(result => inspect(result))), new Set([inspect({ kind: 'held' })]))
