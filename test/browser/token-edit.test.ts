@@ -137,6 +137,7 @@ t.test(
     await page.goto(`${url}/console/users?new=1`)
     const dialog = page.locator('dialog[open]')
     const name = dialog.locator('[name=name]')
+    await name.waitFor()
     await page.mouse.click(5, 450)
     await dialog.waitFor({ state: 'detached' })
 

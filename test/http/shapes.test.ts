@@ -68,7 +68,7 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
   {
     path: '/api/logs/LOG',
     at: '',
-    members: [...logMembers, 'key_name', 'user_agent', 'explanation', 'refund', 'refunds', 'timing'],
+    members: [...logMembers, 'key_name', 'user_agent', 'explanation', 'refund', 'refunds', 'use_refunds', 'timing'],
   },
   { path: '/api/logs/LOG', at: 'explanation', members: billMembers },
   { path: '/api/logs/LOG', at: 'timing', members: words('began ended duration_ms') },
