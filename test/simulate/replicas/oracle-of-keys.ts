@@ -12,7 +12,7 @@ export const keyDeaths: Oracle = {
   *judge({ stage, books }) {
     if (!(stage instanceof Fleet)) throw new Error('this is judged of a fleet alone')
     yield* judgeTold(stage)
-    for (const death of stage.deaths) yield* judgeDeath(death)
+    for (const death of stage.deaths) yield* judgeDeath(death, stage.seats.length)
     yield* judgeSums(stage, books)
   },
 }
@@ -27,7 +27,7 @@ function* judgeTold({ keysTold }: Fleet): Iterable<Finding> {
   }
 }
 
-function* judgeDeath({ key, secret, from, until, asks, isSound, told }: Death): Iterable<Finding> {
+function* judgeDeath({ key, secret, from, until, asks, isSound, told }: Death, gateways: number): Iterable<Finding> {
   if (!isSound) return
   const dead = asks.filter(({ arrivals }) =>
     arrivals.some(({ secret: of, ill }) => of === secret && ill !== undefined && effectOf(ill) !== 'cooling'),
@@ -39,8 +39,12 @@ function* judgeDeath({ key, secret, from, until, asks, isSound, told }: Death): 
         "a call is lost by the death of a vendor's key",
         `${period}: ask ${ask.no}: ${statusOf(ask)} ${codeOf(ask)}`,
       ]
-  const due = dead.length > 0 ? 1 : 0
-  if (told.suspended !== due || told.resumed !== due)
+  // A 402 may be about one request: it counts once the same gateway gets a second one. A request that another key
+  // refused before need not count for this one.
+  const isFirst = dead.filter(({ arrivals }) => arrivals.find(({ ill }) => ill !== undefined)?.secret === secret)
+  const needed = dead.some(({ arrivals }) => arrivals.some(({ ill }) => ill === 'unpaid')) ? gateways + 1 : 1
+  const [least, most] = [isFirst.length >= needed ? 1 : 0, dead.length > 0 ? 1 : 0]
+  if (told.suspended < least || told.suspended > most || told.resumed !== told.suspended)
     yield [
       'the death of a key, and its end, are not told once',
       `${period}: ${JSON.stringify(told)}, refused ${dead.length}`,
