@@ -94,19 +94,19 @@ export async function* readBudgets(store: BudgetStore, query: BudgetQuery): Asyn
   const keyPages = own ? [own.keys] : eachPage<Key>(pageRows, last => store.keys.list(beforeKey(last)))
   const page = (budgets: readonly BudgetStatus[], names: BudgetPage['names'] = new Map(), endUsers = 0) =>
     ({ budgets, names, endUsers }) satisfies BudgetPage
-  const stands = async (levels: readonly Level[]) => {
+  const readStatuses = async (levels: readonly Level[]) => {
     const periods = levels.map(({ per }) => per)
     const sums = levels.length === 0 ? [] : await store.books.levels(levels, periods)
     return page(levels.map(standFrom({ plan, sums, now })))
   }
   const isAll = called === undefined
   const hasEndUsers = boundsEndUsers(plan)
-  if (isAll) yield await stands(groupLevels(plan).filter(({ name }) => !own || own.groups.has(name)))
+  if (isAll) yield await readStatuses(groupLevels(plan).filter(({ name }) => !own || own.groups.has(name)))
   const groupsOf: GroupsOf = new Map()
   if (isAll || hasEndUsers)
     for await (const users of userPages) {
       if (hasEndUsers) for (const { name, group } of users) groupsOf.set(name, new Set([group]))
-      if (isAll) yield await stands(userLevels(plan, users))
+      if (isAll) yield await readStatuses(userLevels(plan, users))
     }
   if (isAll || hasEndUsers)
     for await (const keys of keyPages) {

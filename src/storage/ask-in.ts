@@ -13,13 +13,10 @@ const placesOf = new Map<number, string>(sizes.map(size => [size, `(${Array(size
 export function* askIn(sql: string, values: readonly Value[], first: readonly Value[] = []): QueryProgram<Rows> {
   const found: Row[] = []
   for (let at = 0; at < values.length; ) {
-    const left = values.length - at
-    const size = sizeFor(left)
-    const places = placesOf.get(size) ?? '(?)'
-    const batch = values.slice(at, at + size)
-    while (batch.length < size) batch.push(values.at(-1) as Value)
+    const batch = batchAt(values, at)
+    const places = placesOf.get(batch.length) ?? '(?)'
     for (const row of yield ask(sql.replace('(…)', places), ...first, ...batch)) found.push(row)
-    at += size
+    at += batch.length
   }
   return found
 }
@@ -32,15 +29,21 @@ export function* askInLists(
 ): QueryProgram<Rows> {
   const found: Row[] = []
   for (let at = 0; at < lists.length; ) {
-    const size = Math.min(sizeFor(lists.length - at), listsMost)
-    const batch = lists.slice(at, at + size)
-    while (batch.length < size) batch.push(lists.at(-1) as readonly Value[])
+    const batch = batchAt(lists, at, listsMost)
     const marks = `(${(batch[0] ?? []).map(() => '?').join(', ')})`
-    const places = `(VALUES ${Array(size).fill(marks).join(', ')})`
+    const places = `(VALUES ${Array(batch.length).fill(marks).join(', ')})`
     for (const row of yield ask(sql.replace('(…)', places), ...first, ...batch.flat())) found.push(row)
-    at += size
+    at += batch.length
   }
   return found
+}
+
+/** The values of the next statement, padded with the last one. */
+function batchAt<T>(values: readonly T[], at: number, most = Number.POSITIVE_INFINITY): readonly T[] {
+  const size = Math.min(sizeFor(values.length - at), most)
+  const batch = values.slice(at, at + size)
+  while (batch.length < size) batch.push(values.at(-1) as T)
+  return batch
 }
 
 /** Values for one statement, padded with the last one; undefined if there are too many for one. */

@@ -513,6 +513,34 @@ t.test('costs equal the ledger, at every stage of summing', async t => {
   t.same((await storage.journal.costs(everything)).rows, ask(everything).rows, 'as the storage answers')
 })
 
+/** A gateway on a database of the version before a migration, with sums of all lengths. It has not run a chore yet. */
+async function openEarlier(t: Test, version: (typeof migrations)[number], charges: number) {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'tollgate.db')
+  const clock = quietClock()
+  const storage = await openDatabase({ url: `sqlite:${path}`, clock })
+  const { sold, keys } = await sell(storage, clock, charges, 7)
+  const connection = new Connection(path)
+  writeAllSpans(connection)
+  while (connection.transact(() => connection.run(rollUpCosts())) > 0);
+  connection.close()
+  await storage.close()
+  const old = join(folder, 'old.db')
+  copyAsOf(migrations.indexOf(version), path, old)
+
+  const chores: (() => void)[] = []
+  const paced = {
+    ...clock,
+    every(_ms: number, chore: () => void) {
+      chores.push(chore)
+      return { cancel() {} }
+    },
+  }
+  const migrated = await openDatabase({ url: `sqlite:${old}`, clock: paced })
+  return { sold, keys, old, clock, migrated, runChores: () => chores.forEach(chore => chore()) }
+}
+
 const lacking = [
   { version: costCounts, counts: { tokens: 0, quantity: 0 } },
   { version: cacheSavings, counts: { saved: 0 } },
@@ -521,29 +549,7 @@ for (const { version, counts } of lacking)
   t.test(
     `a gateway recomputes sums of an earlier version that do not have ${Object.keys(counts).join(' and ')}`,
     async t => {
-      const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
-      t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-      const path = join(folder, 'tollgate.db')
-      const clock = quietClock()
-      const storage = await openDatabase({ url: `sqlite:${path}`, clock })
-      const { sold } = await sell(storage, clock, 60, 7)
-      const connection = new Connection(path)
-      writeAllSpans(connection)
-      while (connection.transact(() => connection.run(rollUpCosts())) > 0);
-      connection.close()
-      await storage.close()
-      const old = join(folder, 'old.db')
-      copyAsOf(migrations.indexOf(version), path, old)
-
-      const chores: (() => void)[] = []
-      const paced = {
-        ...clock,
-        every(_ms: number, chore: () => void) {
-          chores.push(chore)
-          return { cancel() {} }
-        },
-      }
-      const migrated = await openDatabase({ url: `sqlite:${old}`, clock: paced })
+      const { sold, old, migrated, runChores } = await openEarlier(t, version, 60)
       t.teardown(() => migrated.close())
       const queries = fc.sample(questions, { numRuns: 40, seed: 3 })
       const everything = {
@@ -557,7 +563,7 @@ for (const { version, counts } of lacking)
       t.match(before, counts, 'the sums of before lack them')
       t.ok((before?.amount ?? 0) > 0)
       t.same((await migrated.books.verify()).sums, [], 'and are not called wrong for it')
-      for (const chore of chores) chore()
+      runChores()
       for (const look = new Connection(old); ; await setTimeout(5)) {
         const [row] = look.all({ sql: `SELECT value FROM meta WHERE name = 'cost_rebuild'`, params: [] })
         if (row?.['value'] !== 0) continue
@@ -570,29 +576,7 @@ for (const { version, counts } of lacking)
   )
 
 t.test('a gateway continues the long spans of an earlier version, which wrote them at once', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const path = join(folder, 'tollgate.db')
-  const clock = quietClock()
-  const storage = await openDatabase({ url: `sqlite:${path}`, clock })
-  const { sold, keys } = await sell(storage, clock, 300, 7)
-  const connection = new Connection(path)
-  writeAllSpans(connection)
-  while (connection.transact(() => connection.run(rollUpCosts())) > 0);
-  connection.close()
-  await storage.close()
-  const old = join(folder, 'old.db')
-  copyAsOf(migrations.indexOf(costFold), path, old)
-
-  const chores: (() => void)[] = []
-  const paced = {
-    ...clock,
-    every(_ms: number, chore: () => void) {
-      chores.push(chore)
-      return { cancel() {} }
-    },
-  }
-  const migrated = await openDatabase({ url: `sqlite:${old}`, clock: paced })
+  const { sold, keys, old, clock, migrated, runChores } = await openEarlier(t, costFold, 300)
   const look = new Connection(old)
   t.teardown(async () => {
     look.close()
@@ -615,7 +599,7 @@ t.test('a gateway continues the long spans of an earlier version, which wrote th
   await compare(t, sold, queries, ask, 'with more charges')
   // Far beyond the day after the last charge.
   clock.set(clock.now() + 20 * dayMs)
-  for (const chore of chores) chore()
+  runChores()
   while (first('SELECT folded % 1536 AS value FROM cost_fold WHERE pass = 0') !== 0) await setTimeout(5)
   t.ok(Number(first(later.replace('folded / 96', `${newest} / 96`))) > 0)
   await compare(t, sold, queries, ask, 'with more long spans')
