@@ -177,6 +177,40 @@ await t.test(
   },
 )
 
+await t.test('a row that stays locked for longer than a statement may take refuses no other key', async t => {
+  const logged: string[] = []
+  const note = (...words: unknown[]): void => void logged.push(inspect(words, { depth: 9 }))
+  const { url, storage, ledger, key, readKey } = await start(t, { debug: note, info: note, warn: note, error: note })
+  const other = await storage.keys.create(newKey())
+  const open = holdOf(key, 100)
+  t.same(await ledger.hold(open), { kind: 'held' })
+  const foreign = await postgres.connect(url)
+  await foreign.query('BEGIN')
+  await foreign.query('SELECT * FROM key WHERE id = $1 FOR UPDATE', [key.id])
+  const posted = holdOf(key, 0)
+  ledger.post(posted.facts, [line(0)], 'confirmed')
+  const ends = ledger.void(open.facts.id, 'not_sent').then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  const over = new AbortController()
+  void ends.finally(() => over.abort())
+  const held: unknown[] = []
+  while (!over.signal.aborted) held.push(await ledger.hold(holdOf(other, 1)).catch((error: unknown) => error))
+  t.match(await ends, { code: 'storage_unavailable', message: /the server stopped the statement/ })
+  for (let i = 0; i < 50; i++) held.push(await ledger.hold(holdOf(other, 1)).catch((error: unknown) => error))
+  t.same(new Set(held.map(result => inspect(result))), new Set([inspect({ kind: 'held' })]))
+  t.ok(ledger.healthy())
+  t.match(logged.join('\n'), /stopped the statement.*a write waited too long for another transaction/s)
+  await foreign.query('ROLLBACK')
+  await foreign.end()
+  await storage.flush()
+  t.match(await ledger.find(posted.facts.id), { state: 'settled', amount: 40_000 })
+  t.equal(await ledger.void(open.facts.id, 'not_sent'), true, 'its end can be written now')
+  t.match(await readKey(), { held: 0 })
+  t.same((await storage.books.verify()).problems, [])
+})
+
 await t.test('a gateway that is lost in a transaction blocks its rows for less time than an image waits', async t => {
   const { url, ledger, key } = await start(t)
   const pool = createPool(url, 1)

@@ -30,7 +30,7 @@ export class Endings {
       const settlement = { id, delivery: 'unconfirmed', reason: 'line_in_doubt', upstream } as const
       return await this.#writer.submit('settle', { settlement, at: given.at, now })
     } catch (error) {
-      if (isUnavailable(error)) this.#queue.owe(id, ending)
+      if (isUnavailable(error) && !this.#writer.healthy()) this.#queue.owe(id, ending)
       // Other transactions may have blocked every attempt. The hold must not stay because of that.
       else this.#queue.lookAgain(id, ending)
       throw error

@@ -7,7 +7,7 @@ import type { Scribe } from '../writer-identity.ts'
 import { StorageError } from '../errors.ts'
 import { Session } from './connect.ts'
 import { refuseNewer } from './migrate.ts'
-import { isLost, mayRetry, storageFailure, toStorageError } from './failure.ts'
+import { isBlocked, isLost, isStopped, mayRetry, storageFailure, toStorageError } from './failure.ts'
 
 /** The maximum attempts if another process has created the same row. */
 const attemptsMax = 3
@@ -52,6 +52,8 @@ export async function commitGroup(
   if (together && 'value' in together) return { values: together.value, faults, broken: undefined, isLost: false }
   const failure = together && failureOf(together)
   if (failure) return { values, faults, ...failure }
+  // Its operations change one row, so each of them would wait as long.
+  if (together && isStuck(together)) return allFailed(ops, faultOf(together))
   for (const group of groups) {
     const attempt = await insist(clock, () => commitOps(client, identity, group))
     const alone = 'value' in attempt ? undefined : failureOf(attempt)
@@ -138,8 +140,16 @@ function faultOf({ error, isFromDatabase }: Failed): Error {
 
 function failureOf({ error, isFromDatabase }: Failed) {
   if (error instanceof StorageError && error.code === 'storage_newer') return { broken: error.message, isLost: false }
-  const broken = isFromDatabase ? storageFailure(error) : undefined
+  const broken = isFromDatabase && !isBlocked(error) ? storageFailure(error) : undefined
   return broken === undefined ? undefined : { broken, isLost: isLost(error) }
+}
+
+function isStuck({ error, isFromDatabase }: Failed): boolean {
+  return isFromDatabase && isStopped(error)
+}
+
+function allFailed(ops: readonly Op[], fault: Error): GroupResult {
+  return { values: ops.map(() => undefined), faults: ops.map(() => fault), broken: undefined, isLost: false }
 }
 
 /** Lends a connection. One whose work failed is not used again. */

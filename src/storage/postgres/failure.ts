@@ -61,6 +61,11 @@ export function isStopped(error: unknown): boolean {
   return stateOf(error) === '57014'
 }
 
+/** True if other transactions blocked the statement for too long: those of other rows can be written. */
+export function isBlocked(error: unknown): boolean {
+  return isStopped(error) || stateOf(error) === '55P03'
+}
+
 export function isWrongAddress(error: unknown): boolean {
   return wrongAddress.has(stateOf(error)?.slice(0, 2) ?? '')
 }

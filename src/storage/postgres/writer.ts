@@ -193,9 +193,18 @@ export class Writer implements Writing {
       }
       isMadeUpFor ||= waiting.isGivenUp
     })
+    this.#reportBlocked(faults)
     if (broken !== undefined) this.#break(broken)
     // The retry queue ends a charge that was opened after its caller had given up.
     else if (isMadeUpFor) this.#writeQueue.outage.recovered()
+  }
+
+  /** An administrator can end the other transaction, so its effect is logged. */
+  #reportBlocked(faults: GroupResult['faults']): void {
+    const blocked = faults.find(fault => fault instanceof StorageError && fault.code === 'storage_unavailable')
+    if (!(blocked instanceof StorageError)) return
+    const { reason } = blocked.params
+    this.#options.log.warn({ reason }, 'a write waited too long for another transaction; see pg_stat_activity')
   }
 
   #keepEpoch(epoch: number): void {
