@@ -154,8 +154,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     edits: [
       [
         'src/storage/ledger/endings.ts',
-        'if (isUnavailable(error)) this.#queue.owe(id, ending)',
-        'if (isUnavailable(error)) void id',
+        'if (isUnavailable(error) && !this.#writer.healthy()) this.#queue.owe(id, ending)',
+        'if (isUnavailable(error) && !this.#writer.healthy()) void id',
       ],
     ],
   },
