@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { createGateway, formatMoney, importBook, loadConfig } from '../../src/index.ts'
+import { caseName } from '../harness/case-name.ts'
 import { runCommand } from '../harness/commands.ts'
 import { type MadeTable, madeNewApi, oldKey, sqlOf } from '../harness/new-api.ts'
 import { quietLog } from '../harness/start.ts'
@@ -270,6 +271,66 @@ t.test('no token allows more than before', async t => {
   const other = [...keys.values()].find(key => key.group === 'vip')
   t.same(other?.models, ['claude-x', 'gpt-4o'], 'a separate group')
   t.notMatch(JSON.stringify(imported.adoption), oldKey('a'))
+})
+
+function changedSource(name: string, table: string, change: (row: { [column: string]: unknown }) => void): string {
+  const file = join(folder, `${name}.db`)
+  const tables = madeNewApi(upstream.url).map(made => {
+    if (made.name !== table) return made
+    const columns = made.columns.map(([column]) => column)
+    const rows = made.rows.map(row => {
+      const fields = Object.fromEntries(columns.map((column, i) => [column, row[i]]))
+      change(fields)
+      return columns.map(column => fields[column] as (typeof row)[number])
+    })
+    return { ...made, rows }
+  })
+  writeSqlite(file, tables)
+  return file
+}
+
+t.test('a token whose expiry or quota cannot be read is imported disabled', async t => {
+  const file = changedSource('unreadable', 'tokens', row => {
+    if (row['name'] === 'main') row['expired_time'] = '2026-01-01 00:00:00'
+    if (row['name'] === 'bounded') row['remain_quota'] = 'much'
+    if (row['name'] === 'over') row['expired_time'] = '1700000000.0'
+  })
+  const { adoption, notes } = await importBook(file, 'new-api', { secretsAt: './secrets' })
+  const keys = new Map(adoption.users.flatMap(user => user.keys.map(key => [key.name, key] as const)))
+  t.equal(keys.get('main')?.status, 'disabled')
+  t.equal(keys.get('bounded')?.status, 'disabled')
+  t.match(keys.get('over'), { status: 'active', expiresAt: 1_700_000_000_000 })
+  t.match(notes.join('\n'), /token 1 of root: imported disabled: its expired_time is not a whole number/)
+  t.match(notes.join('\n'), /token 2 of alice: imported disabled: its remain_quota is not a whole number/)
+})
+
+t.test('a balance that cannot be read is reported', async t => {
+  const file = changedSource('balance', 'users', row => {
+    if (row['username'] === 'alice') row['quota'] = '617284.5'
+  })
+  const { adoption, notes } = await importBook(file, 'new-api', { secretsAt: './secrets' })
+  t.equal(adoption.users.find(user => user.name === 'alice')?.balance, 0)
+  t.ok(notes.includes('user alice: the quota 617284.5 is not a whole number; the balance here starts at 0'))
+})
+
+t.test('settings that decide every amount are read exactly, or the import is refused', async t => {
+  const withOption = (name: string, value: string): string =>
+    changedSource(`${name}-${encodeURIComponent(value)}`, 'options', row => {
+      if (row['key'] === name) row['value'] = value
+    })
+  const balanceAt = async (unit: string) => {
+    const { adoption } = await importBook(withOption('QuotaPerUnit', unit), 'new-api', { secretsAt: './secrets' })
+    return adoption.users.find(user => user.name === 'alice')?.balance
+  }
+  const at500k = imported.adoption.users.find(user => user.name === 'alice')?.balance
+  t.equal(await balanceAt('1e6'), Math.floor((at500k ?? Number.NaN) / 2))
+  t.equal(await balanceAt('500000.0'), at500k)
+  for (const unit of ['500000.5', 'abc', '0'])
+    await t.rejects(balanceAt(unit), /QuotaPerUnit is '.*', not a positive whole number/, caseName({ unit }))
+  const broken = withOption('GroupRatio', '{"default":2,')
+  await t.rejects(importBook(broken, 'new-api', { secretsAt: './secrets' }), /GroupRatio is not a JSON object/)
+  const { notes } = await importBook(withOption('CacheRatio', '{"a'), 'new-api', { secretsAt: './secrets' })
+  t.ok(notes.includes('the setting CacheRatio is not a JSON object, and is not used'))
 })
 
 async function cli(...args: readonly string[]) {

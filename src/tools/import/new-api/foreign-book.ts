@@ -85,5 +85,6 @@ function isNothing(cell: Cell): boolean {
 }
 
 function wholeOf(text: string | undefined): bigint | undefined {
-  return text !== undefined && /^-?\d{1,30}$/.test(text) ? BigInt(text) : undefined
+  const [, digits] = /^(-?\d{1,30})(?:\.0+)?$/.exec(text ?? '') ?? []
+  return digits === undefined ? undefined : BigInt(digits)
 }

@@ -25,7 +25,7 @@ export type Options = {
   readonly left: readonly string[]
 }
 
-const read = new Set([
+const mapOptions = [
   'ModelRatio',
   'CompletionRatio',
   'CacheRatio',
@@ -35,10 +35,10 @@ const read = new Set([
   'AudioCompletionRatio',
   'ModelPrice',
   'GroupRatio',
-  'QuotaPerUnit',
   'billing_setting.billing_mode',
   'billing_setting.billing_expr',
-])
+]
+const read = new Set([...mapOptions, 'QuotaPerUnit'])
 /** Ratios for media other than text: a model with one of them is not just for conversations. */
 const ofMedia = ['ImageRatio', 'AudioRatio', 'AudioCompletionRatio']
 
@@ -46,6 +46,7 @@ const ofMedia = ['ImageRatio', 'AudioRatio', 'AudioCompletionRatio']
 const factorDigits = 9
 const factorPlaces = 6
 
+/** @throws Error if QuotaPerUnit or GroupRatio cannot be read: without them, every amount would be wrong */
 export function readOptions(
   table: TrackedTable,
   given: { readonly prices?: PriceTable | undefined; readonly mode?: string | undefined },
@@ -54,11 +55,10 @@ export function readOptions(
   const maps = Object.fromEntries(
     ['ModelRatio', 'CompletionRatio', ...ofMedia].map(name => [name, fieldsOf(parseRatios(options.get(name)))]),
   )
-  const unit = options.get('QuotaPerUnit')
-  const quotaPerUnit =
-    unit !== undefined && /^\d{1,15}(?:\.0+)?$/.test(unit) && Number(unit) > 0
-      ? BigInt(unit.split('.')[0] as string)
-      : 500_000n
+  const quotaPerUnit = quotaPerUnitOf(options.get('QuotaPerUnit'))
+  const broken = mapOptions.filter(name => isBroken(options.get(name)))
+  if (broken.includes('GroupRatio'))
+    throw new Error('the setting GroupRatio is not a JSON object, so prices are not known; correct it in the source')
   const ratioOptions = Object.fromEntries([...options].filter(([name]) => read.has(name)))
   const rounded: string[] = []
   const ratios = readNewApiRatios(JSON.stringify(ratioOptions), (place, exact, price) =>
@@ -127,6 +127,7 @@ export function readOptions(
     quotaPerUnit,
     groupRatios: new Map(factors.map(([group, { factor }]) => [group, factor])),
     changedRatios: [
+      ...broken.map(name => `the setting ${name} is not a JSON object, and is not used`),
       ...rounded,
       ...factors.flatMap(([group, { why }]) => (why === undefined ? [] : `the ratio of group ${group}: ${why}`)),
     ],
@@ -148,6 +149,22 @@ function factorOf(ratio: unknown): { readonly factor: string; readonly why?: str
   // A factor that is not 0 does not become 0.
   const factor = shiftPoint(String(micros || 1n), -factorPlaces)
   return { factor, why: `${exact} has more than six decimal places, so it is ${factor} here` }
+}
+
+/** The quota of one USD. */
+function quotaPerUnitOf(text = ''): bigint {
+  if (text === '') return 500_000n
+  const decimal = readDecimal(text) ?? ''
+  if (!/^[1-9]\d{0,14}$/.test(decimal))
+    throw new Error(
+      `the setting QuotaPerUnit is '${text}', not a positive whole number, so balances are not known; correct it in the source`,
+    )
+  return BigInt(decimal)
+}
+
+function isBroken(text = ''): boolean {
+  const value = parse(text)
+  return text !== '' && (typeof value !== 'object' || Array.isArray(value))
 }
 
 function isSet(value: string): boolean {

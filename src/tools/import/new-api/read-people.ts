@@ -45,6 +45,8 @@ export function readPeople(users: TrackedTable, tokens: TrackedTable, around: Ar
       continue
     }
     const owner = { id: row.text('id') ?? '', name: row.text('username') ?? '', group: row.text('group') ?? 'default' }
+    if (isUnreadable(row, 'quota'))
+      note(`user ${owner.name}: the quota ${row.text('quota')} is not a whole number; the balance here starts at 0`)
     const quota = row.whole('quota') ?? 0n
     sums.quota += quota > 0n ? quota : 0n
     if (!isUserName(owner.name) || !around.groups.has(owner.group)) {
@@ -103,7 +105,9 @@ function readKeys(tokens: TrackedTable) {
     if (row.text('deleted_at') !== undefined || key === undefined) deleted++
     else {
       left++
-      byUser.set(user, [...(byUser.get(user) ?? []), { row, key }])
+      const own = byUser.get(user) ?? []
+      own.push({ row, key })
+      byUser.set(user, own)
     }
   }
   return {
@@ -129,6 +133,8 @@ function readKey(row: TrackedRow, key: string, owner: Owner, around: Around): Ad
   if (models?.length === 0) why.push('it may use no existing model')
   const ips = addressesOf(row)
   if (ips?.length === 0) why.push('none of its addresses can be read')
+  for (const column of ['expired_time', 'remain_quota'])
+    if (isUnreadable(row, column)) why.push(`its ${column} is not a whole number`)
   const expires = row.whole('expired_time') ?? -1n
   const isUnlimited = row.truth('unlimited_quota')
   const budget = isUnlimited ? null : microsOf(row.whole('remain_quota') ?? 0n, quotaPerUnit)
@@ -148,6 +154,10 @@ function readKey(row: TrackedRow, key: string, owner: Owner, around: Around): Ad
     budget: budget === undefined ? Number(moneyMax) : budget,
     budgetPeriod: 'total',
   }
+}
+
+function isUnreadable(row: TrackedRow, column: string): boolean {
+  return row.text(column) !== undefined && row.whole(column) === undefined
 }
 
 function nameOf(row: TrackedRow, place: string): string {
