@@ -1,11 +1,11 @@
-import { slowDown } from './login-guard.ts'
+import { slowDown } from './session/login-guard.ts'
 
 const runningMax = 2
 const waitingMax = 20
 const retryMs = 1_000
 
-/** Hashes two passwords at a time: each takes 19 MiB, and about 25 ms of a processor that running requests need too. */
-export class HashQueue {
+/** Runs two expensive jobs at a time, because running requests need the memory and the processor too; others wait. */
+export class WorkQueue {
   #running = 0
   readonly #waiting: (() => void)[] = []
   /** The maximum number that ever ran at once. */

@@ -8,6 +8,32 @@ import { enterAsAdmin, enterAsUser, passwordOfTests } from '../harness/visitor.t
 
 const price = (value: string) => ({ path: ['models', 'alpha-image-2', 'prices', '2K'], value })
 
+t.test('requests at once wait for each other', async t => {
+  const started = await start(t, {
+    simulated: true,
+    onDisk: true,
+    edit: [{ 'server/console_edits': 'on' }],
+  })
+  const root = await enterAsAdmin(started)
+  const edits = [price('0.05')]
+  const six = async <T>(send: () => Promise<T>) => Promise.all(Array.from({ length: 6 }, send))
+  for (const [name, send] of Object.entries({
+    propose: () => root.post('/api/config/propose', { edits }),
+    cost: () => root.post('/api/config/cost', { edits }),
+    difference: () => root.get('/api/config/history/1'),
+    statement: () => root.get('/api/statements'),
+  }))
+    t.same(
+      (await six(send)).map(one => one.status),
+      Array(6).fill(200),
+      name,
+    )
+  const { base } = (await root.get('/api/config/editable')).body as { base: string }
+  const written = await six(() => root.post('/api/config/write', { edits, base }))
+  t.equal(written.filter(one => one.status === 200).length, 1)
+  t.equal(written.filter(one => one.code === 'config_changed').length, 5)
+})
+
 t.test('a change is proposed, written in place and applied, or nothing is changed', async t => {
   const started = await start(t, {
     simulated: true,

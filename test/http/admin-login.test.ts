@@ -1,5 +1,5 @@
 import t from 'tap'
-import { HashQueue } from '../../src/admin/session/hash-queue.ts'
+import { WorkQueue } from '../../src/admin/work-queue.ts'
 import { LoginGuard } from '../../src/admin/session/login-guard.ts'
 import { start } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, movableClock, newVisitor, offerToken, passwordOfTests } from '../harness/visitor.ts'
@@ -114,7 +114,7 @@ t.test('C1 an unknown account gets the same answer at the same cost', async t =>
 })
 
 t.test('C2 passwords are hashed two at a time, and further attempts are refused', async t => {
-  const queue = new HashQueue()
+  const queue = new WorkQueue()
   const works = Array.from({ length: 50 }, () => Promise.withResolvers<void>())
   const runs = works.map(({ promise }) =>
     queue

@@ -6,16 +6,13 @@ import { type Edits, editsOf, refuseEdit } from '../config-edits.ts'
 import { findingRecord } from '../finding-record.ts'
 import { refuse } from '../reasons.ts'
 import { moment } from '../schemas.ts'
-import { slowDown } from '../session/login-guard.ts'
+import { WorkQueue } from '../work-queue.ts'
 
 const textBytesMax = 1024 * 1024
-/** The limit of simultaneous computations, each of which reads all charges of its time range. */
-const atOnce = 2
-const retryMs = 5_000
 
-/** One instance for each gateway, which limits simultaneous computations. */
+/** One instance for each gateway. Its computations wait for each other: each reads all charges of its time range. */
 export function configCostRoutes() {
-  let open = 0
+  const queue = new WorkQueue()
   return [
     defineRoute({
       method: 'POST',
@@ -56,9 +53,7 @@ export function configCostRoutes() {
       async handle(request) {
         const terms = termsOf(request)
         const span = spanOf(request)
-        if (open >= atOnce) throw slowDown(retryMs)
-        open++
-        const found = await request.parts.costUnder(terms, span, request.left).finally(() => void open--)
+        const found = await queue.run(() => request.parts.costUnder(terms, span, request.left))
         if ('why' in found) throw refuseEdit(found)
         return found.ok
           ? { ok: true, ...showWhatIf(found.costs) }

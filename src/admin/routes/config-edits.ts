@@ -8,29 +8,19 @@ import { fail } from '../errors.ts'
 import { findingRecord } from '../finding-record.ts'
 import { refuse } from '../reasons.ts'
 import { passwordGuess } from '../schemas.ts'
-import { slowDown } from '../session/login-guard.ts'
 import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
 import { sessionUserOf } from '../session-user.ts'
+import { WorkQueue } from '../work-queue.ts'
 
-/** The limit of simultaneous requests, each of which reads the files again for every step. */
-const atOnce = 2
-const retryMs = 5_000
-
-/** One instance for each gateway, which limits simultaneous requests. */
+/** One instance for each gateway. Its requests wait for each other: each reads the files again for every step. */
 export function configEditRoutes() {
-  let open = 0
-  /** @throws Failure slow_down */
-  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (open >= atOnce) throw slowDown(retryMs)
-    open++
-    return work().finally(() => void open--)
-  }
+  const queue = new WorkQueue()
   /** Writes edits to the version `base` of the files, and records them. */
   const write = async (request: AdminRequest, edits: Edits, base: string) => {
     const { parts } = request
     const before = parts.plan().revision
     const by = sessionUserOf(request).user.name
-    const written = await inTurn(() => parts.edits.write(edits, base, by))
+    const written = await queue.run(() => parts.edits.write(edits, base, by))
     if ('why' in written) throw refuseEdit(written)
     const note = (after: WrittenNote) => noteWritten(request, before, after)
     if (written.kind === 'refused') {
@@ -72,7 +62,7 @@ export function configEditRoutes() {
       body: { type: 'object', additionalProperties: false, required: ['edits'], properties: { edits: editsOf } },
       answer: proposalAnswer,
       async handle({ parts, body }) {
-        const proposal = await inTurn(() => parts.edits.propose(body.edits as Edits))
+        const proposal = await queue.run(() => parts.edits.propose(body.edits as Edits))
         if ('why' in proposal) throw refuseEdit(proposal)
         const whyNot = await parts.edits.whyNot()
         return {

@@ -7,25 +7,17 @@ import { fail } from '../errors.ts'
 import { findingRecord } from '../finding-record.ts'
 import { refuse } from '../reasons.ts'
 import { moment, pageLimit } from '../schemas.ts'
-import { slowDown } from '../session/login-guard.ts'
+import { WorkQueue } from '../work-queue.ts'
 import { spanOf } from './config-cost.ts'
 
 const id = { type: 'integer', minimum: 1 } as const
-/**
- * The limit of simultaneous computations: a cost reads all charges of its time range, and a difference all lines of two
- * configurations.
- */
-const atOnce = 2
-const retryMs = 5_000
 
-/** One instance for each gateway, which limits simultaneous computations. */
+/**
+ * One instance for each gateway. Its computations wait for each other: a cost reads all charges of its time range, and a
+ * difference all lines of two configurations.
+ */
 export function configHistoryRoutes() {
-  let open = 0
-  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (open >= atOnce) throw slowDown(retryMs)
-    open++
-    return work().finally(() => void open--)
-  }
+  const queue = new WorkQueue()
   return [
     defineRoute({
       method: 'GET',
@@ -63,7 +55,7 @@ export function configHistoryRoutes() {
       answer: takenDiffAnswer,
       async handle(request) {
         const { parts, query } = request
-        return inTurn(async () => {
+        return queue.run(async () => {
           const kept = await findKept(request)
           const before = await parts.storage.configs.find(query.against ?? kept.id - 1)
           if (!before && query.against !== undefined) throw fail('not_found')
@@ -73,7 +65,7 @@ export function configHistoryRoutes() {
         })
       },
     }),
-    restoreRoute(inTurn),
+    restoreRoute(queue),
     defineRoute({
       method: 'POST',
       url: '/api/config/history/:id/cost',
@@ -102,7 +94,7 @@ export function configHistoryRoutes() {
       async handle(request) {
         const span = spanOf(request)
         const kept = await findKept(request)
-        const found = await inTurn(async () => request.parts.history.cost(kept, span, request.left))
+        const found = await queue.run(async () => request.parts.history.cost(kept, span, request.left))
         if (!found) throw refuse('conflict', 'not_kept', {})
         return found.ok
           ? { ok: true, ...showWhatIf(found.costs) }
@@ -113,7 +105,7 @@ export function configHistoryRoutes() {
 }
 
 /** Returns the changes that restore a configuration, for review; changes nothing. */
-function restoreRoute(inTurn: <T>(work: () => Promise<T>) => Promise<T>) {
+function restoreRoute(queue: WorkQueue) {
   return defineRoute({
     method: 'GET',
     url: '/api/config/history/:id/edits',
@@ -123,7 +115,7 @@ function restoreRoute(inTurn: <T>(work: () => Promise<T>) => Promise<T>) {
     answer: restoreAnswer,
     async handle(request) {
       const { parts } = request
-      return inTurn(async () => {
+      return queue.run(async () => {
         const kept = await findKept(request)
         const restored = await parts.history.restore(kept, editsMax)
         if (!restored) throw refuse('conflict', 'not_kept', {})

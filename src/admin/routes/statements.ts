@@ -15,17 +15,14 @@ import { statementAnswer } from '../answers.ts'
 import { defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
-import { slowDown } from '../session/login-guard.ts'
 import { ownerOf } from '../session-user.ts'
+import { WorkQueue } from '../work-queue.ts'
 
 const word = { type: 'string', minLength: 1, maxLength: 200 } as const
-/** The limit of simultaneous statements, each of which reads the whole ledger. */
-const atOnce = 2
-const retryMs = 5_000
 
-/** One instance for each gateway, which limits simultaneous statements. */
+/** One instance for each gateway. Its statements wait for each other: each reads the whole ledger. */
 export function statementRoutes() {
-  let open = 0
+  const queue = new WorkQueue()
   return [
     defineRoute({
       method: 'GET',
@@ -74,13 +71,7 @@ export function statementRoutes() {
         // There are no balances and no sums by label for one end user or tag.
         if (isOfLabel(labels) && (by !== undefined || of === 'balances'))
           throw refuse('invalid', 'statement_labels', {}, { param: by === undefined ? 'of' : 'by' })
-        if (open >= atOnce) throw slowDown(retryMs)
-        open++
-        // Releases the slot before the response is sent, so that a client that fetches one statement after another is
-        // not refused.
-        const found = await Promise.resolve(request.parts.storage.books.statement({ ...month, ...labels })).finally(
-          () => void open--,
-        )
+        const found = await queue.run(async () => request.parts.storage.books.statement({ ...month, ...labels }))
         const accounts = accountsOf(found, { user: owner ?? user, group })
         const balances = isOfLabel(labels) ? [] : balancesOf(found.balances, { user: owner ?? user, group })
         const split = await splitStatement(request.parts.storage, month, { by, user: owner ?? user, group })

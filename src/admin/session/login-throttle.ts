@@ -1,5 +1,5 @@
 import type { AdminParts } from '../parts.ts'
-import { HashQueue } from './hash-queue.ts'
+import { WorkQueue } from '../work-queue.ts'
 import { Issuers } from '../sign-in/issuers.ts'
 import { LoginGuard } from './login-guard.ts'
 import { Pace } from './pace.ts'
@@ -7,7 +7,7 @@ import { Pace } from './pace.ts'
 /** The limits of a gateway for password checks and other sign-ins. */
 export type LoginThrottle = {
   readonly guard: LoginGuard
-  readonly hashes: HashQueue
+  readonly hashes: WorkQueue
   /** The hash of a password that no user has. */
   readonly decoy: () => Promise<string>
   readonly issuers: Issuers
@@ -27,7 +27,7 @@ export function createLoginThrottle({
   let hash: Promise<string> | undefined
   return {
     guard: new LoginGuard(clock, networkOf),
-    hashes: new HashQueue(),
+    hashes: new WorkQueue(),
     issuers: new Issuers(clock, log),
     departures: new Pace(clock, networkOf, departuresAMinute),
     decoy: () => (hash ??= hashPassword(random.bytes(16).toString('hex'))),
