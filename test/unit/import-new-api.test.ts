@@ -32,6 +32,23 @@ function writeSqlite(file: string, tables: readonly MadeTable[]): void {
   db.close()
 }
 
+/** A database whose table has changed rows. Returns its path. */
+function changedSource(name: string, table: string, change: (row: { [column: string]: unknown }) => void): string {
+  const file = join(folder, `${name}.db`)
+  const tables = madeNewApi(upstream.url).map(made => {
+    if (made.name !== table) return made
+    const columns = made.columns.map(([column]) => column)
+    const rows = made.rows.map(row => {
+      const fields = Object.fromEntries(columns.map((column, i) => [column, row[i]]))
+      change(fields)
+      return columns.map(column => fields[column] as (typeof row)[number])
+    })
+    return { ...made, rows }
+  })
+  writeSqlite(file, tables)
+  return file
+}
+
 const imported = await importBook(source, 'new-api', { secretsAt: './secrets' })
 
 t.test('channels become upstreams, and models their routes by priority and weight', async t => {
@@ -70,23 +87,10 @@ t.test('channels become upstreams, and models their routes by priority and weigh
 })
 
 t.test('several keys of a channel are one upstream with several keys', async t => {
-  const tables = madeNewApi(upstream.url).map(table => {
-    const at = (name: string): number => table.columns.findIndex(([column]) => column === name)
-    if (table.name !== 'channels') return table
-    const rows = table.rows.map(row =>
-      row.with(
-        at('key'),
-        row[0] === 1
-          ? 'made-up-1\nmade-up-2\n\nmade-up-1'
-          : row[0] === 2
-            ? '["made-up-3", "made-up-4"]'
-            : (row[at('key')] ?? null),
-      ),
-    )
-    return { ...table, rows }
+  const file = changedSource('pools', 'channels', row => {
+    if (row['id'] === 1) row['key'] = 'made-up-1\nmade-up-2\n\nmade-up-1'
+    if (row['id'] === 2) row['key'] = '["made-up-3", "made-up-4"]'
   })
-  const file = join(folder, 'pools.db')
-  writeSqlite(file, tables)
   const { text, notes, secrets } = await importBook(file, 'new-api', { secretsAt: './pooled' })
   await mkdir(join(folder, 'pooled'))
   for (const { name, value } of secrets) await writeFile(join(folder, 'pooled', name), value)
@@ -117,12 +121,9 @@ t.test('several keys of a channel are one upstream with several keys', async t =
 })
 
 t.test('all embedding clients can call the embeddings of a Gemini channel', async t => {
-  const tables = madeNewApi(upstream.url).map(table => {
-    const type = table.columns.findIndex(([column]) => column === 'type')
-    return table.name === 'channels' ? { ...table, rows: table.rows.map(row => row.with(type, 24)) } : table
+  const file = changedSource('gemini', 'channels', row => {
+    row['type'] = 24
   })
-  const file = join(folder, 'gemini.db')
-  writeSqlite(file, tables)
   const { text } = await importBook(file, 'new-api', { secretsAt: './secrets', mode: 'embedding' })
   t.match(text, /^ {2}vec-1: \{ family: generative-embedding, .*prices: \{ input: "0\.02" \}, accepts: \[embeddings\]/m)
   t.match(text, 'match: POST /v1/embeddings, operation: embeddings')
@@ -176,12 +177,9 @@ t.test("a group's ratio is its multiplier, and an impossible one is reported", a
     big: 2,
     vast: 1e10,
   }
-  const tables = madeNewApi(upstream.url).map(table => {
-    const rows = table.rows.map(row => (row[0] === 'GroupRatio' ? ['GroupRatio', JSON.stringify(ratios)] : row))
-    return table.name === 'options' ? { ...table, rows } : table
+  const file = changedSource('ratios', 'options', row => {
+    if (row['key'] === 'GroupRatio') row['value'] = JSON.stringify(ratios)
   })
-  const file = join(folder, 'ratios.db')
-  writeSqlite(file, tables)
   const { text, notes } = await importBook(file, 'new-api', { secretsAt: './secrets' })
   const groups = /\ngroups:\n([^]*?)\n\n/.exec(text)?.[1] ?? ''
   for (const line of [
@@ -214,14 +212,10 @@ t.test('a price with too many decimal places is rounded, an unreadable one is re
     CompletionRatio: { 'gpt-4o': 8.333333, 'gpt-4o-mini': 'much', 'claude-x': 5 },
     CacheRatio: {},
   }
-  const tables = madeNewApi(upstream.url).map(table => ({
-    ...table,
-    rows: table.rows.map(row =>
-      String(row[0]) in changed ? [String(row[0]), JSON.stringify(changed[String(row[0])])] : row,
-    ),
-  }))
-  const file = join(folder, 'places.db')
-  writeSqlite(file, tables)
+  const file = changedSource('places', 'options', row => {
+    const value = changed[String(row['key'])]
+    if (value !== undefined) row['value'] = JSON.stringify(value)
+  })
   const list = JSON.stringify({
     'gpt-4o': { mode: 'chat', litellm_provider: 'openai', input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 },
     'gpt-4o-mini': {
@@ -272,22 +266,6 @@ t.test('no token allows more than before', async t => {
   t.same(other?.models, ['claude-x', 'gpt-4o'], 'a separate group')
   t.notMatch(JSON.stringify(imported.adoption), oldKey('a'))
 })
-
-function changedSource(name: string, table: string, change: (row: { [column: string]: unknown }) => void): string {
-  const file = join(folder, `${name}.db`)
-  const tables = madeNewApi(upstream.url).map(made => {
-    if (made.name !== table) return made
-    const columns = made.columns.map(([column]) => column)
-    const rows = made.rows.map(row => {
-      const fields = Object.fromEntries(columns.map((column, i) => [column, row[i]]))
-      change(fields)
-      return columns.map(column => fields[column] as (typeof row)[number])
-    })
-    return { ...made, rows }
-  })
-  writeSqlite(file, tables)
-  return file
-}
 
 t.test('a token whose expiry or quota cannot be read is imported disabled', async t => {
   const file = changedSource('unreadable', 'tokens', row => {
@@ -424,18 +402,10 @@ t.test("a fork's columns are checked for, never assumed", async t => {
 })
 
 t.test('groups of channels, disabled keys and factors are reported correctly', async t => {
-  const source = join(folder, 'untold.db')
-  const tables = madeNewApi(upstream.url).map(table => {
-    const at = (name: string): number => table.columns.findIndex(([column]) => column === name)
-    if (table.name !== 'channels') return table
-    const rows = table.rows.map(row => {
-      if (row[0] === 3) return row.with(at('group'), '')
-      if (row[0] === 6) return row.with(at('channel_info'), '{"multi_key_status_list":{"0":2}}')
-      return row
-    })
-    return { ...table, rows }
+  const source = changedSource('untold', 'channels', row => {
+    if (row['id'] === 3) row['group'] = ''
+    if (row['id'] === 6) row['channel_info'] = '{"multi_key_status_list":{"0":2}}'
   })
-  writeSqlite(source, tables)
   const { notes, entries, text } = await importBook(source, 'new-api', { secretsAt: './untold' })
   t.match(text, 'claude-x')
   t.ok(

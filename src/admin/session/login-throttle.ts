@@ -7,6 +7,7 @@ import { Pace } from './pace.ts'
 /** The limits of a gateway for password checks and other sign-ins. */
 export type LoginThrottle = {
   readonly guard: LoginGuard
+  /** Each hash takes 19 MiB, and about 25 ms of a processor. */
   readonly hashes: WorkQueue
   /** The hash of a password that no user has. */
   readonly decoy: () => Promise<string>

@@ -12,7 +12,7 @@ export type Death = {
   /** Whether there was no other fault. */
   readonly isSound: boolean
   /** The number of events that all gateways together sent about the key in that period. */
-  readonly told: { readonly suspended: number; readonly resumed: number }
+  readonly reported: { readonly suspended: number; readonly resumed: number }
 }
 
 /** An event about a key, as the storage has it. */

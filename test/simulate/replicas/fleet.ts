@@ -46,7 +46,7 @@ export class Fleet extends Stage {
   readonly fenced: Fenced[] = []
   readonly deaths: Death[] = []
   /** Events about vendors' keys, in order, read at the end. */
-  keysTold: readonly KeyEvent[] = []
+  reported: readonly KeyEvent[] = []
   /** Charges that several people resolved concurrently, and the number of those whose decision was acknowledged. */
   readonly decided: { readonly id: string; readonly done: number }[] = []
   readonly refusals: { readonly id: string; readonly why: string; readonly at: number }[] = []

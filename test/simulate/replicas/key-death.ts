@@ -67,8 +67,8 @@ export async function letKeyDie(fleet: Fleet, { choice }: FleetOperated): Promis
   await time.pass(cooledMs)
   const events = (await fleet.keyEvents()).slice(before).filter(one => one.key === key.name)
   const count = (kind: string): number => events.filter(one => one.kind === kind).length
-  const told = { suspended: count('upstream.key_suspended'), resumed: count('upstream.key_resumed') }
-  fleet.deaths.push({ key: key.name, secret, from, until: time.tick, asks, isSound, told })
+  const reported = { suspended: count('upstream.key_suspended'), resumed: count('upstream.key_resumed') }
+  fleet.deaths.push({ key: key.name, secret, from, until: time.tick, asks, isSound, reported })
 }
 
 /** Waits until it may be used again, if any gateway has found that it is dead. */

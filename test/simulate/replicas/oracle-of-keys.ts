@@ -11,23 +11,26 @@ export const keyDeaths: Oracle = {
     back, is told once by all of them together; what was charged for what was asked with a key is its sum at all of them.`,
   *judge({ stage, books }) {
     if (!(stage instanceof Fleet)) throw new Error('this is judged of a fleet alone')
-    yield* judgeTold(stage)
+    yield* judgeReported(stage)
     for (const death of stage.deaths) yield* judgeDeath(death, stage.seats.length)
     yield* judgeSums(stage, books)
   },
 }
 
 /** With any faults: between two equal events about a key, there is a different one. */
-function* judgeTold({ keysTold }: Fleet): Iterable<Finding> {
+function* judgeReported({ reported }: Fleet): Iterable<Finding> {
   const last = new Map<string, string>()
-  for (const { kind, key, reason, by } of keysTold) {
+  for (const { kind, key, reason, by } of reported) {
     const state = kind === 'upstream.key_suspended' ? `suspended, ${reason}` : 'resumed'
     if (by === null && last.get(key) === state) yield ['what becomes of a key is told twice', `${key}: ${state}`]
     last.set(key, state)
   }
 }
 
-function* judgeDeath({ key, secret, from, until, asks, isSound, told }: Death, gateways: number): Iterable<Finding> {
+function* judgeDeath(
+  { key, secret, from, until, asks, isSound, reported }: Death,
+  gateways: number,
+): Iterable<Finding> {
   if (!isSound) return
   const dead = asks.filter(({ arrivals }) =>
     arrivals.some(({ secret: of, ill }) => of === secret && ill !== undefined && effectOf(ill) !== 'cooling'),
@@ -44,10 +47,10 @@ function* judgeDeath({ key, secret, from, until, asks, isSound, told }: Death, g
   const isFirst = dead.filter(({ arrivals }) => arrivals.find(({ ill }) => ill !== undefined)?.secret === secret)
   const needed = dead.some(({ arrivals }) => arrivals.some(({ ill }) => ill === 'unpaid')) ? gateways + 1 : 1
   const [least, most] = [isFirst.length >= needed ? 1 : 0, dead.length > 0 ? 1 : 0]
-  if (told.suspended < least || told.suspended > most || told.resumed !== told.suspended)
+  if (reported.suspended < least || reported.suspended > most || reported.resumed !== reported.suspended)
     yield [
       'the death of a key, and its end, are not told once',
-      `${period}: ${JSON.stringify(told)}, refused ${dead.length}`,
+      `${period}: ${JSON.stringify(reported)}, refused ${dead.length}`,
     ]
 }
 

@@ -64,7 +64,7 @@ export async function playFleet(
     harness.push({ oracle: 'harness', what: detail.split('\n')[0] ?? '', detail })
   }
   await fleet.mirror()
-  fleet.keysTold = await fleet.keyEvents()
+  fleet.reported = await fleet.keyEvents()
   return outcomeOf(fleet, harness, fleetOracles, { leftovers, probes })
 }
 
