@@ -183,7 +183,7 @@ export async function loadConfig(
 export async function checkConfig(config: GatewayConfig, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
   const loaded = await loadConfig(config, env)
   if (!loaded.ok) return loaded
-  const findings = await (await import('./gateway/rehearse.ts')).rehearse(loaded.plan)
+  const findings = await (await import('./gateway/try-start.ts')).tryStart(loaded.plan)
   return findings.length > 0 ? { ok: false, findings: [...loaded.notes, ...findings] } : loaded
 }
 

@@ -22,9 +22,9 @@ import {
 import { CollectAnswer, type Collecting } from './collect-answer.ts'
 import { fail } from './errors.ts'
 import { itemOfHit, ruleOfHit } from './hit-charge.ts'
-import { isWhole, repeats } from './is-whole.ts'
-import type { KeptAnswer } from './kept-answer.ts'
-import type { AnswerStore } from './kept-answers.ts'
+import { isComplete, repeats } from './is-complete.ts'
+import type { CachedAnswer } from './cached-answer.ts'
+import type { AnswerStore } from './answer-stores.ts'
 import type { Purges } from './purges.ts'
 import type { RequestKey } from './request-key.ts'
 
@@ -67,7 +67,7 @@ export class AnswerCache {
   }
 
   /** A cached answer that is young enough. */
-  async find(key: RequestKey, { forMs }: CachePolicy, ageMaxMs: number): Promise<KeptAnswer | undefined> {
+  async find(key: RequestKey, { forMs }: CachePolicy, ageMaxMs: number): Promise<CachedAnswer | undefined> {
     const { clock, kept, purges } = this.#parts
     await purges.ready
     const now = clock.now()
@@ -85,7 +85,7 @@ export class AnswerCache {
     context: RequestContext,
     target: Target,
     policy: CachePolicy,
-    answer: KeptAnswer,
+    answer: CachedAnswer,
   ): Promise<{ readonly answer: Answer; readonly hit: Hit | undefined }> {
     const rule = ruleOfHit(policy, answer)
     const price = priceOfHit(rule)
@@ -155,9 +155,9 @@ export class AnswerCache {
     const charges = ids.flatMap(id => costs.get(id) ?? [])
     for (const id of ids) costs.delete(id)
     if (!answer || !body || charges.some(({ isOpen }) => isOpen) || !wasServed(context, outcome)) return
-    if (!isWhole(body, answer.reply, (context.client ?? context).dialect)) return
+    if (!isComplete(body, answer.reply, (context.client ?? context).dialect)) return
     const amounts = charges.flatMap(({ amount }) => amount ?? [])
-    const entry: KeptAnswer = {
+    const entry: CachedAnswer = {
       contentType: answer.reply.headers['content-type'] ?? 'application/json',
       headers: ownHeaders(answer.reply),
       body,

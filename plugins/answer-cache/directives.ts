@@ -3,7 +3,7 @@ import type { Head } from '../../src/plugin-api/index.ts'
 /** The directives of a request's `Cache-Control`. */
 export type Directives = {
   readonly mayRead: boolean
-  readonly mayKeep: boolean
+  readonly mayStore: boolean
   /** The maximum age of an answer. */
   readonly ageMaxMs: number
 }
@@ -15,5 +15,5 @@ export function readDirectives({ headers }: Head): Directives {
   const isNoStore = words.includes('no-store')
   const ages = words.flatMap(word => (/^max-age="?\d{1,9}"?$/.test(word) ? Number(/\d+/.exec(word)?.[0]) : []))
   const ageMaxMs = Math.min(Infinity, ...ages) * 1000
-  return { mayRead: !isNoStore && !words.includes('no-cache') && ageMaxMs > 0, mayKeep: !isNoStore, ageMaxMs }
+  return { mayRead: !isNoStore && !words.includes('no-cache') && ageMaxMs > 0, mayStore: !isNoStore, ageMaxMs }
 }

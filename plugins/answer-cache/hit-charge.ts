@@ -9,7 +9,7 @@ import {
   priceOfHit,
   type Replayed,
 } from '../../src/plugin-api/index.ts'
-import type { KeptAnswer } from './kept-answer.ts'
+import type { CachedAnswer } from './cached-answer.ts'
 
 /** The name of the rule for a cached answer, and of its charge item. */
 export const hitRule = 'cached_response'
@@ -30,7 +30,7 @@ export type HitRule = ChargeRule & {
   readonly keptAt: number
 }
 
-export function ruleOfHit({ hit }: CachePolicy, { amount = 0, requestId, keptAt }: KeptAnswer): HitRule {
+export function ruleOfHit({ hit }: CachePolicy, { amount = 0, requestId, keptAt }: CachedAnswer): HitRule {
   const { each, timesMicros, at } = hit
   return {
     kind: hitRule,

@@ -13,8 +13,8 @@ import type { Collecting } from './collect-answer.ts'
 import { readDirectives } from './directives.ts'
 import { hitRule, record, replay } from './hit-charge.ts'
 import { Purges } from './purges.ts'
-import { KeptAnswers, SharedAnswers } from './kept-answers.ts'
-import { mayKeep } from './may-keep.ts'
+import { MemoryAnswers, SharedAnswers } from './answer-stores.ts'
+import { isCacheable } from './is-cacheable.ts'
 import { requestKey } from './request-key.ts'
 import { optionsSchema } from './schema.ts'
 
@@ -59,9 +59,9 @@ export const answerCache = definePlugin({
       async onAdmit(context, target) {
         const policy = target.model.cache
         if (!policy || !usesCache(context.slots.need(callerSlot).key, policy)) return undefined
-        const { mayRead, mayKeep: mayStore, ageMaxMs } = readDirectives(context.head)
+        const { mayRead, mayStore, ageMaxMs } = readDirectives(context.head)
         const isLong = target.body.kind === 'json' && target.body.json.bytes.length > requestMax
-        if (isLong || !mayStore || !mayKeep(context, target, policy)) {
+        if (isLong || !mayStore || !isCacheable(context, target, policy)) {
           reportResult(context, 'bypass')
           return undefined
         }
@@ -100,10 +100,10 @@ export const answerCache = definePlugin({
 })
 
 /** What reloads keep. A change of the maximum starts with no answers. */
-type Held = { readonly bytesMax: number; readonly answers: KeptAnswers; readonly collecting: Collecting }
+type Held = { readonly bytesMax: number; readonly answers: MemoryAnswers; readonly collecting: Collecting }
 
 function holdUpTo(bytesMax: number): Held {
-  return { bytesMax, answers: new KeptAnswers(bytesMax), collecting: { bytes: 0, bytesMax } }
+  return { bytesMax, answers: new MemoryAnswers(bytesMax), collecting: { bytes: 0, bytesMax } }
 }
 
 /** A key may opt out, and may have to opt in. */

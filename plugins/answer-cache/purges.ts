@@ -1,5 +1,5 @@
 import type { Host, Pending } from '../../src/plugin-api/index.ts'
-import type { KeptAnswer } from './kept-answer.ts'
+import type { CachedAnswer } from './cached-answer.ts'
 
 const everyMs = 1_000
 
@@ -19,7 +19,7 @@ export class Purges {
     this.#pending = host.clock.every(everyMs, () => void this.read())
   }
 
-  has({ model, keyId, askedAt }: KeptAnswer): boolean {
+  has({ model, keyId, askedAt }: CachedAnswer): boolean {
     const scopes = [nameOf('', ''), nameOf(model, ''), nameOf('', keyId), nameOf(model, keyId)]
     return scopes.some(scope => askedAt <= (this.#until.get(scope) ?? -1))
   }

@@ -11,7 +11,7 @@ import { withCacheMarks } from './cache-marks.ts'
 import { fail } from './errors.ts'
 import { clientFormat, isTranslated, upstreamFormat } from './formats.ts'
 import { withoutFreeform } from './freeform.ts'
-import { judgeLosses } from './judge-losses.ts'
+import { checkLosses } from './check-losses.ts'
 import {
   type Adapter,
   asObject,
@@ -76,7 +76,7 @@ export function translateRequest(
   const written = upstream.writeRequest(isMarked ? withCacheMarks(safe) : safe, factsOf(ask, facet, issuer))
   const lost = [...withoutNeed(conversation), ...lossOfAll(conversation), ...written.losses]
   const own = [...model.family.forward.keys()].find(name => clientFormat(name)) ?? ''
-  const dropped = judgeLosses(lost, { model, says: client.says, format: own })
+  const dropped = checkLosses(lost, { model, says: client.says, format: own })
   const bytes = Buffer.from(JSON.stringify(written.body))
   const rerouted: Rerouted = {
     operation: upstream.operation,

@@ -1,6 +1,6 @@
 import type { Diagnostic, Family, Model } from '../../src/plugin-api/index.ts'
 import { adapterOf, formatNames, isTranslated, upstreamFormat } from './formats.ts'
-import { wordOf } from './judge-losses.ts'
+import { wordOf } from './check-losses.ts'
 import { clientOf, type Kind, kinds, upstreamOf } from './kinds.ts'
 import { type Adapter, type Feature, losses } from './neutral/index.ts'
 import type { BridgeFacet } from './schema.ts'

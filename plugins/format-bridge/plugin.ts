@@ -29,15 +29,15 @@ import { type Embedding, translateEmbedding, turnVectors } from './embeddings/in
 import { estimateInput } from './estimate.ts'
 import { fail } from './errors.ts'
 import { inspect } from './inspect.ts'
-import { withOwnThoughts } from './own-thoughts.ts'
+import { withoutTranslatedThoughts } from './drop-translated-thoughts.ts'
 import {
-  answerKept,
-  createKeeper,
-  KeepStage,
-  type ResponseKeeper,
+  answerStored,
+  createResponseStore,
+  StoreStage,
+  type ResponseStore,
   stateSlot,
   withConversation,
-} from './kept-responses/index.ts'
+} from './stored-responses/index.ts'
 import { type BridgeFacet, facetSchema, optionsSchema } from './schema.ts'
 import { type Speech, translateSpeech } from './speech/index.ts'
 import { type Transcribed, translateTranscript } from './transcripts/index.ts'
@@ -79,11 +79,11 @@ export const formatBridge = definePlugin({
   create(options, host) {
     if (!configuredModels(host.plan).some(model => model.accepts)) return {}
     const budget = host.keep('held', () => new ByteBudget(heldBytesMax))
-    const keeper = createKeeper(options, host)
+    const store = createResponseStore(options, host)
     return {
-      ...(keeper && {
-        onBody: (context, body) => withConversation(context, body, host.plan, keeper),
-        onObject: context => answerKept(context, keeper),
+      ...(store && {
+        onBody: (context, body) => withConversation(context, body, host.plan, store),
+        onObject: context => answerStored(context, store),
       }),
       onRoute(context, ask, facet) {
         const keepsState = context.slots.get(stateSlot) !== undefined
@@ -101,7 +101,7 @@ export const formatBridge = definePlugin({
       },
       onForward(context, out) {
         if (!context.client) {
-          const body = withOwnThoughts(out.body)
+          const body = withoutTranslatedThoughts(out.body)
           return body === out.body ? out : { ...out, body }
         }
         const { dropped = [] } = bridgeOf(context) ?? {}
@@ -117,7 +117,7 @@ export const formatBridge = definePlugin({
         const named =
           dropped.length > 0 ? { ...reply, headers: { ...reply.headers, [droppedHeader]: headerOf(dropped) } } : reply
         if (bridge.kind === 'conversation')
-          return withKept(translateReply(named, turningOf(context, bridge, host, held)), context, keeper)
+          return withKept(translateReply(named, turningOf(context, bridge, host, held)), context, store)
         const { client = context, id: requestId } = context
         if (reply.status >= 400)
           return translateRefusal(named, { upstream: bridge.upstream, format: client.dialect, requestId, held })
@@ -150,9 +150,9 @@ function translate(
 }
 
 /** Stores a response, if the client requests that, before its last byte is sent. */
-function withKept(reply: Reply, context: RequestContext, keeper: ResponseKeeper | undefined): Reply {
+function withKept(reply: Reply, context: RequestContext, store: ResponseStore | undefined): Reply {
   const state = context.slots.get(stateSlot)
-  if (!keeper || !state?.isStored || reply.status >= 400) return reply
+  if (!store || !state?.isStored || reply.status >= 400) return reply
   const { client = context, id: requestId, notes, payer, params } = context
   const { before, input } = state
   const maker = { payer, requestId, model: params['model'] ?? '' }
@@ -162,8 +162,8 @@ function withKept(reply: Reply, context: RequestContext, keeper: ResponseKeeper 
     notes.failed = failure.code
     return dialect.streamError(failure, requestId, route.operation) ?? ''
   }
-  const stage = new KeepStage(isStream ? lateError : undefined, (id, response) =>
-    keeper.keep(maker, id, { before, input, response }),
+  const stage = new StoreStage(isStream ? lateError : undefined, (id, response) =>
+    store.keep(maker, id, { before, input, response }),
   )
   return { ...reply, stages: [...reply.stages, stage] }
 }

@@ -1,5 +1,5 @@
 import type { JsonWalk } from '../../src/wire/index.ts'
-import { cutEscape, unescapeText } from './judge-text.ts'
+import { cutEscape, unescapeText } from './detect-picture.ts'
 import { TextChannel, type TextPicture } from './text-channel.ts'
 
 /**

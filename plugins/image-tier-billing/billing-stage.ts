@@ -1,8 +1,8 @@
 import type { Awaitable, Failure, Passed, Stage, StoredAnswer } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 import type { ImageCharge } from './image-charge.ts'
-import { ImageRefused } from './turned-answer.ts'
-import { type Scanned, type Scanner, Unreadable, Unrecognised } from './scanned.ts'
+import { ImageRefused } from './translated-answer.ts'
+import { type ScanResult, type Scanner, Unreadable, Unrecognised } from './scan-result.ts'
 
 /** The largest answer stored for an idempotency key. */
 export const storedAnswerBytesMax = 1024 * 1024
@@ -70,14 +70,14 @@ export class BillingStage implements Stage {
     this.#kept = undefined
   }
 
-  #scan(read: () => Scanned): Scanned {
+  #scan(read: () => ScanResult): ScanResult {
     const scanned = this.#read(read)
     if (!this.#refusal || scanned.done.length === 0) return scanned
     this.isWithheld = !this.#hasGone
     throw this.#charge.undelivered(this.#refusal())
   }
 
-  #read(read: () => Scanned): Scanned {
+  #read(read: () => ScanResult): ScanResult {
     try {
       return read()
     } catch (cause) {

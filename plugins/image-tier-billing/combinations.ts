@@ -1,7 +1,7 @@
 import type { Micros, Model, TierRule } from '../../src/plugin-api/index.ts'
 import { isSameWord, multiply } from '../../src/pricing/index.ts'
 import { fail } from './errors.ts'
-import { applies, dearestOf, labelOf, priceOf, sameLabel, valueOf, wordsOf } from './price-image.ts'
+import { applies, mostExpensiveOf, labelOf, priceOf, sameLabel, valueOf, wordsOf } from './price-image.ts'
 import { rateTier } from './tier.ts'
 
 type Rule = Omit<TierRule, 'warnings'>
@@ -27,8 +27,8 @@ function namesOfImage({ by, times }: Rule): readonly string[] {
 }
 
 /** The highest expected price of one image, in micro-units: over the tiers that may be returned, or over all. */
-export function dearest(rule: Rule): Micros {
-  const price = rule.by ? dearestBy(rule, rule.by) : dearestTier(rule)
+export function highestPrice(rule: Rule): Micros {
+  const price = rule.by ? mostExpensiveBy(rule, rule.by) : mostExpensiveTier(rule)
   const factors = (rule.times ?? []).filter(one => mayApply(rule, one.if, raises(one.by)))
   return factors.length === 0
     ? price
@@ -38,7 +38,7 @@ export function dearest(rule: Rule): Micros {
       )
 }
 
-function dearestTier(rule: Rule): Micros {
+function mostExpensiveTier(rule: Rule): Micros {
   if (isTierDecided(rule)) return priceOf(rule, rateTier(rule, null).tier)
   return Math.max(...expectedTiers(rule).map(row => row.price))
 }
@@ -59,16 +59,16 @@ function mayApply(rule: Rule, conditions: NonNullable<Rule['times']>[number]['if
   return open ? dearer : applies(conditions, name => valueOf(rule, name, undefined))
 }
 
-function dearestBy(rule: Rule, by: readonly string[]): Micros {
+function mostExpensiveBy(rule: Rule, by: readonly string[]): Micros {
   const prices = rule.prices ?? []
   const otherwise = prices.find(one => sameLabel(one.label, rule.otherwise, true))
   const reach = reachOf(rule, by, expectedTiers(rule))
   // The answer may report a combination without a price, for which any price is possible.
-  if (!otherwise && by.some(name => rule.facts?.includes(name))) return dearestOf(prices)?.price ?? 0
+  if (!otherwise && by.some(name => rule.facts?.includes(name))) return mostExpensiveOf(prices)?.price ?? 0
   const reached = prices.filter(({ label }) => isReached(label, reach))
   const isSure = hasTier(rule, by) && reached.length > 0 && reached.length === countOf(reach)
   const all = isSure || !otherwise ? reached : [...reached, otherwise]
-  return dearestOf(all)?.price ?? 0
+  return mostExpensiveOf(all)?.price ?? 0
 }
 
 /** The possible words at each position of a name; undefined if any is possible, empty if none is known. */

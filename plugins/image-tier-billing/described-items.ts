@@ -13,7 +13,7 @@ import type { Description } from './described-places.ts'
 import { Omission } from './omission.ts'
 import { OpaqueText } from './opaque-text.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
-import { type FoundImage, tailBytes, Unreadable, Unrecognised } from './scanned.ts'
+import { type FoundImage, tailBytes, Unreadable, Unrecognised } from './scan-result.ts'
 
 /** The maximum number of stored values at one path of an item or of an answer. */
 const valuesMax = 256

@@ -1,8 +1,8 @@
 import { PictureDigest } from '../../src/wire/index.ts'
-import { unescapeText } from './judge-text.ts'
+import { unescapeText } from './detect-picture.ts'
 import { LinkText } from './link-text.ts'
 import { linkedImages, PictureBlocks } from './picture-blocks.ts'
-import { type FoundImage, tailBytes } from './scanned.ts'
+import { type FoundImage, tailBytes } from './scan-result.ts'
 
 /** The maximum number of bytes, including escapes, that distinguish a link from a picture. */
 const prefixBytes = 64

@@ -11,8 +11,8 @@ import {
   type ResponseMetadata,
 } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
-import { holdsNothing } from './foreign-answer.ts'
-import { readable, type FoundImage } from './scanned.ts'
+import { hasNoImage } from './non-json-answer.ts'
+import { readable, type FoundImage } from './scan-result.ts'
 import type { Come } from './price-image.ts'
 import { comeOf, rateImage, rateWithImage, type Rating } from './rate-image.ts'
 import { isSilent, rateLines, type Unplaced } from './rate-lines.ts'
@@ -241,7 +241,7 @@ export class ImageCharge {
     this.#ended = true
     const refusal = this.#refusal
     const foreign = this.#terms.metadata()?.foreign
-    if (foreign && holdsNothing(foreign)) this.#isNothing = true
+    if (foreign && hasNoImage(foreign)) this.#isNothing = true
     // If the charge cannot be read either, the ledger settles a review that finds an item whose commit was in doubt.
     const hasLines = this.#lines > 0 || (this.#broken && this.#found > 0 && (await this.#hasLines().catch(() => false)))
     if (hasLines) {

@@ -1,5 +1,5 @@
-import { unescapeText } from './judge-text.ts'
-import { linkBytesMax } from './scanned.ts'
+import { unescapeText } from './detect-picture.ts'
+import { linkBytesMax } from './scan-result.ts'
 
 /** Assembles a link as it passes. */
 export class LinkText {

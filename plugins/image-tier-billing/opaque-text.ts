@@ -1,4 +1,4 @@
-import { findPicture, unescapeText } from './judge-text.ts'
+import { findPicture, unescapeText } from './detect-picture.ts'
 import type { Omission } from './omission.ts'
 
 /** The number of bytes that are examined: a picture is recognised by its first bytes. */

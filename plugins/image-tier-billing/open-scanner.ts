@@ -8,7 +8,7 @@ import { EventScanner } from './scan-events.ts'
 import { ImageScanner } from './scan-images.ts'
 import { ToolAnswerScanner } from './scan-tool-answer.ts'
 import { ToolEventScanner } from './scan-tool-events.ts'
-import type { Scanner } from './scanned.ts'
+import type { Scanner } from './scan-result.ts'
 import type { BillingFacet } from './schema.ts'
 import { shapeOf } from './what-charges.ts'
 

@@ -1,7 +1,7 @@
 import { ImageHead } from './image-head.ts'
-import { beginnings, beginsAnother } from './judge-text.ts'
+import { beginnings, beginsAnother } from './detect-picture.ts'
 import { sizeOf } from './measure.ts'
-import type { FoundImage } from './scanned.ts'
+import type { FoundImage } from './scan-result.ts'
 
 const headChars = 64
 const beginningChars = 4

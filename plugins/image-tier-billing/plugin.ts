@@ -48,9 +48,9 @@ import { RefusalStage } from './refusal-stage.ts'
 import { replay } from './replay.ts'
 import { reprice } from './reprice.ts'
 import { type BillingFacet, facetSchema, optionsSchema } from './schema.ts'
-import { TurnedAnswer } from './turned-answer.ts'
+import { TranslatedAnswer } from './translated-answer.ts'
 import { readRequestedSize, chargesImages, shapeOf, textOf } from './what-charges.ts'
-import { wholeEventsBytesMax } from './whole-record.ts'
+import { wholeEventsBytesMax } from './held-record.ts'
 import { isCountName } from './count-names.ts'
 
 const unavailableMs = 5_000
@@ -63,7 +63,7 @@ type Billing = {
   readonly keyed: boolean
   stage: BillingStage | undefined
   /** Converts the answer to the requested kind, if it has the other kind. */
-  turned?: TurnedAnswer | undefined
+  turned?: TranslatedAnswer | undefined
 }
 
 const billingSlot = defineSlot<Billing>('image-billing')
@@ -309,9 +309,9 @@ function turn(
   charge: ImageCharge,
   { route }: RequestContext,
   { isStream, clock, budget }: { readonly isStream: boolean; readonly clock: Clock; readonly budget: ByteBudget },
-): TurnedAnswer {
+): TranslatedAnswer {
   const kind = route.traits?.images === 'edited' ? 'image_edit' : 'image_generation'
-  return new TurnedAnswer({
+  return new TranslatedAnswer({
     isStream,
     event: `${kind}.completed`,
     created: Math.floor(clock.now() / 1000),

@@ -62,11 +62,11 @@ function priceBy(rule: TierRule, by: readonly string[], rated: Rated, come: Come
   const otherwise = prices.find(one => sameLabel(one.label, rule.otherwise, true))
   if (otherwise) return { label: otherwise.label, source: 'default', price: otherwise.price }
   // The reported values have no price; the requested values have one, or the request would have been refused.
-  const requested = find(undefined) ?? dearestOf(prices)
+  const requested = find(undefined) ?? mostExpensiveOf(prices)
   return { label: requested?.label ?? imageLabel, source: 'default', price: requested?.price ?? 0 }
 }
 
-export function dearestOf<Row extends { readonly price: Micros }>(rows: readonly Row[]): Row | undefined {
+export function mostExpensiveOf<Row extends { readonly price: Micros }>(rows: readonly Row[]): Row | undefined {
   return rows.reduce<Row | undefined>((most, row) => (most && most.price >= row.price ? most : row), undefined)
 }
 

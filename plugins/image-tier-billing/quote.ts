@@ -9,7 +9,7 @@ import type {
 } from '../../src/plugin-api/index.ts'
 import type { Sent } from './request-fields.ts'
 import { buildRule } from './build-rule.ts'
-import { checkCombination, dearest, isDecided } from './combinations.ts'
+import { checkCombination, highestPrice, isDecided } from './combinations.ts'
 import type { Measured } from './line-rules.ts'
 import { cheaperBy, describeMismatch, findMismatch } from './mismatch.ts'
 import { priceImage } from './price-image.ts'
@@ -57,7 +57,7 @@ export function quote(request: {
   const image = knownBefore ? priceImage(rule, come) : undefined
   const expected = image ? { tier: image.label, source: image.source, price: image.price } : null
   const beside = rateLinesBefore(rule, n, come)
-  const images = n * dearest(rule) + mostOf(rule, n)
+  const images = n * highestPrice(rule) + mostOf(rule, n)
   return {
     rule,
     mismatch,

@@ -2,7 +2,7 @@ import type { ChargeItem, ResponseMetadata, ChargeItemFacts, TierRule } from '..
 import { type Come, priceImage } from './price-image.ts'
 import { rateTier } from './tier.ts'
 import { rateLines, type Unplaced } from './rate-lines.ts'
-import type { FoundImage } from './scanned.ts'
+import type { FoundImage } from './scan-result.ts'
 
 /** Inputs for rating an image, in addition to the image. */
 export type Rating = { readonly rule: TierRule; readonly n: number; readonly overReturn: 'bill' | 'cap' }

@@ -1,12 +1,12 @@
 import type { Passed, Stage } from '../../src/plugin-api/index.ts'
 import { type JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
 import type { ImageCharge } from './image-charge.ts'
-import { findBase64, findPicture, unescapeText } from './judge-text.ts'
-import { loneLinksOf } from './lone-links.ts'
+import { findBase64, findPicture, unescapeText } from './detect-picture.ts'
+import { linksOfLinkOnlyText } from './link-only-text.ts'
 import { measure } from './measure.ts'
 import { holdsSentences } from './remainder.ts'
 import { ImageScanner } from './scan-images.ts'
-import { Unreadable, Unrecognised } from './scanned.ts'
+import { Unreadable, Unrecognised } from './scan-result.ts'
 
 /** The maximum size of a refusal. */
 const refusalBytesMax = 64 * 1024
@@ -67,7 +67,7 @@ function findLink(answer: Buffer): string | undefined {
   const messages = new Messages()
   const walk = new JsonWalk(messages)
   walk.walk(answer, 0)
-  if (walk.foreign) return loneLinksOf(answer.toString()).length > 0 ? 'nothing but a link' : undefined
+  if (walk.foreign) return linksOfLinkOnlyText(answer.toString()).length > 0 ? 'nothing but a link' : undefined
   return messages.found
 }
 
@@ -88,7 +88,7 @@ class Messages implements JsonVisitor {
   bytesEnd(walk: JsonWalk): void {
     const text = unescapeText(Buffer.concat(this.#pieces))
     this.#pieces = []
-    if (loneLinksOf(text).length > 0) this.found ??= `${walk.path()} that is nothing but a link`
+    if (linksOfLinkOnlyText(text).length > 0) this.found ??= `${walk.path()} that is nothing but a link`
   }
 }
 

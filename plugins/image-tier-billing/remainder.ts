@@ -1,9 +1,9 @@
 import { joined, type JsonWalk } from '../../src/wire/index.ts'
 import { AnswerTexts } from './answer-texts.ts'
-import { findBase64, findDrawing, findPicture, isBase64, isLink, unescapeText } from './judge-text.ts'
-import { loneLinksOf } from './lone-links.ts'
+import { findBase64, findDrawing, findPicture, isBase64, isLink, unescapeText } from './detect-picture.ts'
+import { linksOfLinkOnlyText } from './link-only-text.ts'
 import type { Omission } from './omission.ts'
-import { linkBytesMax, Unrecognised } from './scanned.ts'
+import { linkBytesMax, Unrecognised } from './scan-result.ts'
 import type { TextPicture } from './text-channel.ts'
 import { wordSet } from './word-set.ts'
 
@@ -277,7 +277,8 @@ export class Remainder {
     if (this.#kind === 'declared') this.#texts.end(walk, text, from)
     // A sentence may mention links; a text that consists of one is a link.
     const isOther =
-      this.#kind === 'other' || (this.#kind === 'sentence' && !pointers.has(walk.name) && loneLinksOf(text).length > 0)
+      this.#kind === 'other' ||
+      (this.#kind === 'sentence' && !pointers.has(walk.name) && linksOfLinkOnlyText(text).length > 0)
     const leads = isLink(text)
     if (isOther && leads) this.#keepLink(walk, text, from, to)
     else if (this.#kind === 'declared' || this.#kind === 'sentence' || leads) this.#known += this.#length

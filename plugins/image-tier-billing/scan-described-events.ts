@@ -3,7 +3,7 @@ import { DescribedItems } from './described-items.ts'
 import type { Description } from './described-places.ts'
 import type { AnswerWords } from './remainder.ts'
 import { EventShell } from './scan-shells.ts'
-import type { FoundImage, Scanned, Scanner } from './scanned.ts'
+import type { FoundImage, ScanResult, Scanner } from './scan-result.ts'
 
 /** The maximum number of bytes that wait for the first picture if something was omitted before it. */
 const waitingBytesMax = 64 * 1024
@@ -33,7 +33,7 @@ export class DescribedEventScanner implements RecordVisitor, Scanner {
     return this.#shell.omission.shape
   }
 
-  write(chunk: Buffer): Scanned {
+  write(chunk: Buffer): ScanResult {
     const base = this.#shell.holdback.end
     this.#shell.holdback.push(chunk)
     this.#records.read(chunk, base)
@@ -61,7 +61,7 @@ export class DescribedEventScanner implements RecordVisitor, Scanner {
     return Math.min(this.#items.safe(end), unfinished ?? end)
   }
 
-  end(): Scanned {
+  end(): ScanResult {
     this.#records.end(this.#shell.holdback.end)
     this.#items.endTexts()
     this.#items.checkEmpty()

@@ -2,7 +2,7 @@ import { DescribedItems } from './described-items.ts'
 import type { Description } from './described-places.ts'
 import type { AnswerWords } from './remainder.ts'
 import { JsonShell } from './scan-shells.ts'
-import type { Scanned, Scanner } from './scanned.ts'
+import type { ScanResult, Scanner } from './scan-result.ts'
 
 /**
  * The maximum number of bytes before the first picture that wait for it, so that an answer without a picture can be
@@ -37,7 +37,7 @@ export class DescribedScanner implements Scanner {
     return this.#shell.omission.shape
   }
 
-  write(chunk: Buffer): Scanned {
+  write(chunk: Buffer): ScanResult {
     const { holdback, walk } = this.#shell
     if (!this.#shell.read(chunk, this.#released)) return { out: [], done: [] }
     const { end } = holdback
@@ -52,7 +52,7 @@ export class DescribedScanner implements Scanner {
     return { out: holdback.release(this.#released ? safe : 0), done: this.#items.take() }
   }
 
-  end(): Scanned {
+  end(): ScanResult {
     const { holdback, walk } = this.#shell
     this.#shell.end()
     this.#items.endTexts()

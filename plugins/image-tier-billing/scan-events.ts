@@ -6,7 +6,7 @@ import {
   RecordReader,
   type RecordVisitor,
 } from '../../src/wire/index.ts'
-import { findPicture } from './judge-text.ts'
+import { findPicture } from './detect-picture.ts'
 import { LinkText } from './link-text.ts'
 import { linkedImages, PictureBlocks } from './picture-blocks.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
@@ -14,12 +14,12 @@ import { EventShell } from './scan-shells.ts'
 import {
   afterImageBytesMax,
   type FoundImage,
-  type Scanned,
+  type ScanResult,
   type Scanner,
   tailBytes,
   Unreadable,
   Unrecognised,
-} from './scanned.ts'
+} from './scan-result.ts'
 
 /** The records that contain a finished image (wire facts 1.4). */
 const finishedTypes: ReadonlySet<string> = new Set(['image_generation.completed', 'image_edit.completed'])
@@ -95,14 +95,14 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     return this.#omission.shape
   }
 
-  write(chunk: Buffer): Scanned {
+  write(chunk: Buffer): ScanResult {
     const base = this.#holdback.end
     this.#holdback.push(chunk)
     this.#records.read(chunk, base)
     return this.#scanned(this.#safe())
   }
 
-  end(): Scanned {
+  end(): ScanResult {
     this.#records.end(this.#holdback.end)
     this.#remainder.endTexts()
     this.#takeTexts()
@@ -117,7 +117,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     this.#shell.whole.drop()
   }
 
-  #scanned(safe: number): Scanned {
+  #scanned(safe: number): ScanResult {
     const waits = !this.#hasGone && this.#count === 0 && this.omitted !== undefined
     const out = this.#holdback.release(waits && this.#holdback.end <= waitingBytesMax ? 0 : safe)
     if (out.length > 0) this.#hasGone = true

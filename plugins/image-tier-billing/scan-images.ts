@@ -1,6 +1,6 @@
 import type { JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
 import type { ImageHead } from './image-head.ts'
-import { findPicture } from './judge-text.ts'
+import { findPicture } from './detect-picture.ts'
 import { LinkText } from './link-text.ts'
 import { sizeOf } from './measure.ts'
 import { linkedImages, PictureBlocks } from './picture-blocks.ts'
@@ -9,12 +9,12 @@ import { JsonShell } from './scan-shells.ts'
 import {
   type FoundImage,
   linkBytesMax,
-  type Scanned,
+  type ScanResult,
   type Scanner,
   tailBytes,
   Unreadable,
   Unrecognised,
-} from './scanned.ts'
+} from './scan-result.ts'
 
 const none: readonly FoundImage[] = []
 const listName = 'data'
@@ -108,7 +108,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     return this.#omission.shape
   }
 
-  write(chunk: Buffer): Scanned {
+  write(chunk: Buffer): ScanResult {
     if (!this.#shell.read(chunk, this.#released)) return { out: [], done: [] }
     const { end } = this.#holdback
     if (this.#walk.followed) this.#shell.cut(this.#count)
@@ -123,7 +123,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     for (const { image } of this.#remainder.takePictures()) this.#done.push({ index: this.#count++, ...image })
   }
 
-  end(): Scanned {
+  end(): ScanResult {
     this.#shell.end()
     this.#remainder.endTexts()
     this.#takeTexts()
@@ -140,7 +140,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     if (spoke && !this.#listed && !this.#refused) throw new Unrecognised('no image, and no list of them')
   }
 
-  #scanned(safe: number): Scanned {
+  #scanned(safe: number): ScanResult {
     // The end of an unfinished image is held with the piece in which it begins.
     const within = this.#open?.begun === true ? this.#open.from : undefined
     const out = this.#holdback.release(safe, within)

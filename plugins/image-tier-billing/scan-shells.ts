@@ -1,9 +1,9 @@
 import { type ByteBudget, fieldCharsMax, Holdback, type JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
-import { refuseForeign } from './foreign-answer.ts'
-import { flawOf } from './judge-line.ts'
+import { refuseNonJson } from './non-json-answer.ts'
+import { problemOfLine } from './check-event-line.ts'
 import { Omission } from './omission.ts'
-import { Unreadable, Unrecognised } from './scanned.ts'
-import { WholeRecord } from './whole-record.ts'
+import { Unreadable, Unrecognised } from './scan-result.ts'
+import { HeldRecord } from './held-record.ts'
 
 /** Markers with which some vendors end a stream. */
 const lastWords = '[DONE]'
@@ -36,7 +36,7 @@ export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
     if (fault !== undefined) throw new Unreadable(fault)
     if (!foreign) return true
     if (hasGone) throw new Unreadable('it is not JSON')
-    refuseForeign(this.holdback, false)
+    refuseNonJson(this.holdback, false)
     return false
   }
 
@@ -49,9 +49,9 @@ export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
 
   /** Ends the answer. @throws Unreadable if it is incomplete; Unrecognised */
   end(): void {
-    if (this.walk.foreign) refuseForeign(this.holdback, true)
+    if (this.walk.foreign) refuseNonJson(this.holdback, true)
     this.checkWhole()
-    if (!this.walk.complete) refuseForeign(this.holdback, true)
+    if (!this.walk.complete) refuseNonJson(this.holdback, true)
   }
 
   /** @throws Unreadable if the answer is incomplete */
@@ -68,7 +68,7 @@ export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
 export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
   readonly holdback = new Holdback()
   readonly omission = new Omission(this.holdback)
-  readonly whole: WholeRecord
+  readonly whole: HeldRecord
   readonly visitor: Visitor
   walk: JsonWalk
   /** The reason why the record is not delivered. */
@@ -77,7 +77,7 @@ export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
   #text = ''
 
   constructor(visitorOf: (omission: Omission) => Visitor, budget: ByteBudget) {
-    this.whole = new WholeRecord(budget)
+    this.whole = new HeldRecord(budget)
     this.visitor = visitorOf(this.omission)
     this.walk = new JsonWalk(this.visitor)
   }
@@ -98,7 +98,7 @@ export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
 
   /** Reads another field. @returns whether it is valid; an invalid one is omitted @throws Unrecognised */
   field(name: string, value: string, from: number, to: number): boolean {
-    const flaw = flawOf(name, value)
+    const flaw = problemOfLine(name, value)
     if (flaw === undefined) return true
     if (!this.whole.isBorne) throw new Unrecognised(flaw)
     this.omission.comment(from, to, flaw)

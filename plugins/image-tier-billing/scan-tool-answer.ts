@@ -1,6 +1,6 @@
 import type { JsonWalk } from '../../src/wire/index.ts'
 import { JsonShell } from './scan-shells.ts'
-import { type Scanned, type Scanner, Unrecognised } from './scanned.ts'
+import { type ScanResult, type Scanner, Unrecognised } from './scan-result.ts'
 import { ToolResults } from './tool-results.ts'
 
 /**
@@ -19,7 +19,7 @@ export class ToolAnswerScanner implements Scanner {
     return this.#shell.omission.shape
   }
 
-  write(chunk: Buffer): Scanned {
+  write(chunk: Buffer): ScanResult {
     const { holdback, omission, visitor, walk } = this.#shell
     if (!this.#shell.read(chunk, false)) throw new Unrecognised('no JSON object')
     const { end } = holdback
@@ -28,7 +28,7 @@ export class ToolAnswerScanner implements Scanner {
   }
 
   /** An answer without text passes. */
-  end(): Scanned {
+  end(): ScanResult {
     const { holdback, visitor } = this.#shell
     this.#shell.checkWhole()
     return { out: holdback.release(holdback.end), done: visitor.take() }

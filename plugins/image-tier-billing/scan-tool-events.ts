@@ -1,5 +1,5 @@
 import { type ByteBudget, type JsonWalk, RecordReader, type RecordVisitor } from '../../src/wire/index.ts'
-import { type FoundImage, type Scanned, type Scanner, Unreadable } from './scanned.ts'
+import { type FoundImage, type ScanResult, type Scanner, Unreadable } from './scan-result.ts'
 import { EventShell } from './scan-shells.ts'
 import { ToolResults } from './tool-results.ts'
 
@@ -28,7 +28,7 @@ export class ToolEventScanner implements RecordVisitor, Scanner {
     return this.#shell.omission.shape
   }
 
-  write(chunk: Buffer): Scanned {
+  write(chunk: Buffer): ScanResult {
     const base = this.#shell.holdback.end
     this.#shell.holdback.push(chunk)
     this.#records.read(chunk, base)
@@ -44,7 +44,7 @@ export class ToolEventScanner implements RecordVisitor, Scanner {
     return Math.min(this.#results.safe(end), this.#shell.walk.unfinished ?? end)
   }
 
-  end(): Scanned {
+  end(): ScanResult {
     this.#records.end(this.#shell.holdback.end)
     return { out: this.#shell.holdback.release(this.#shell.holdback.end), done: this.#take() }
   }

@@ -1,9 +1,9 @@
 import { PictureDigest } from '../../src/wire/index.ts'
 import { ImageHead } from './image-head.ts'
-import { beginnings, beginsAnother, beginsAsPicture, spokenCharsMax } from './judge-text.ts'
-import { loneLinksOf, mayBeLoneLinks } from './lone-links.ts'
+import { beginnings, beginsAnother, beginsAsPicture, quotedCharsMax } from './detect-picture.ts'
+import { linksOfLinkOnlyText, mayBeLinkOnly } from './link-only-text.ts'
 import { sizeOf } from './measure.ts'
-import { type FoundImage, tailBytes } from './scanned.ts'
+import { type FoundImage, tailBytes } from './scan-result.ts'
 
 /** The minimum length of a line of base64; a shorter run between blanks is a word. */
 const stretchMin = 16
@@ -136,12 +136,12 @@ export class TextChannel {
     start.text += text
     // A text leads nowhere before the address of its first link, so the beginning of a sentence need not wait.
     if (start.from === undefined && start.text.includes('//')) start.from = at
-    if (!mayBeLoneLinks(start.text)) this.#start = undefined
+    if (!mayBeLinkOnly(start.text)) this.#start = undefined
     else if (start.text.length > linksCharsMax) this.settle()
   }
 
   #links(text: string): void {
-    for (const mark of loneLinksOf(text)) this.#found.push({ image: { kind: 'link', size: null }, mark })
+    for (const mark of linksOfLinkOnlyText(text)) this.#found.push({ image: { kind: 'link', size: null }, mark })
   }
 
   #step(text: string, i: number, at: number): number {
@@ -244,9 +244,9 @@ export class TextChannel {
 function mayBePicture({ chars, isPadded }: Run): boolean {
   if (isPadded) return false
   if (chars.length <= beginningChars) return beginnings.some(one => one.startsWith(chars))
-  return chars.length <= spokenCharsMax || beginsAsPicture(chars)
+  return chars.length <= quotedCharsMax || beginsAsPicture(chars)
 }
 
 function isPicture({ chars, stretch, hasBlank }: Run): boolean {
-  return chars.length > spokenCharsMax && (!hasBlank || stretch >= stretchMin)
+  return chars.length > quotedCharsMax && (!hasBlank || stretch >= stretchMin)
 }

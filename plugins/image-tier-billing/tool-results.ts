@@ -1,8 +1,8 @@
 import { PictureDigest, type JsonVisitor, type JsonWalk } from '../../src/wire/index.ts'
-import { findPicture, isLink, unescapeText } from './judge-text.ts'
+import { findPicture, isLink, unescapeText } from './detect-picture.ts'
 import type { Omission } from './omission.ts'
 import { PictureBlocks } from './picture-blocks.ts'
-import { afterImageBytesMax, type FoundImage, tailBytes, Unreadable } from './scanned.ts'
+import { afterImageBytesMax, type FoundImage, tailBytes, Unreadable } from './scan-result.ts'
 import { ToolLinks } from './tool-links.ts'
 import { wordSet } from './word-set.ts'
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { type Awaitable, isPromise } from '../../src/plugin-api/index.ts'
 import { joined } from '../../src/wire/index.ts'
-import { blockBytes, giveBlock, takeBlock } from './blocks.ts'
+import { blockBytes, giveBlock, takeBlock } from './block-pool.ts'
 
 /** Bytes in memory, or bytes that are fetched when they are needed. */
 export type Piece =

@@ -1,7 +1,7 @@
 import { ftruncate, read, write } from 'node:fs'
 import { promisify } from 'node:util'
 import type { Awaitable } from '../../src/plugin-api/index.ts'
-import { blockBytes, giveBlock, takeBlock } from './blocks.ts'
+import { blockBytes, giveBlock, takeBlock } from './block-pool.ts'
 import { fail } from './errors.ts'
 import type { SpoolFile, SpoolFiles } from './spool-folder.ts'
 

@@ -7,7 +7,7 @@ import {
   type AskedSize,
 } from '../../src/plugin-api/index.ts'
 import { chooseShape } from './choose-shape.ts'
-import { readRequestedSize } from './foresee.ts'
+import { readRequestedSize } from './expected-size.ts'
 import { inspect } from './inspect.ts'
 import { readRule } from './read-rule.ts'
 import { facetSchema, optionsSchema, type SizeFacet } from './schema.ts'

@@ -1,4 +1,4 @@
-import { withoutPretence } from './judge-usage.ts'
+import { withoutZeroReport } from './check-usage.ts'
 import { treeOf, type UnitName, units, type Usage } from '../../src/plugin-api/index.ts'
 
 const outputTree: ReadonlySet<string> = new Set(treeOf('output'))
@@ -8,7 +8,7 @@ const outputTree: ReadonlySet<string> = new Set(treeOf('output'))
  * because a later report may omit cached tokens or tool use. A later report of zero use does not count.
  */
 export function mergeUsage(before: Usage | null, after: Usage | null): Usage | null {
-  if (!before || !after || !withoutPretence(after)) return before ?? after
+  if (!before || !after || !withoutZeroReport(after)) return before ?? after
   const counts: { [unit in UnitName]?: number } = { ...before.counts }
   // Kinds of output belong to the report that counts the output.
   if (after.counts.output !== undefined) for (const unit of outputTree) delete counts[unit as UnitName]

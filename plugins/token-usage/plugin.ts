@@ -44,10 +44,10 @@ import type { BatchTools } from './deferred/batch/batch-work.ts'
 import { inspect } from './inspect.ts'
 import { refuseTextless, refuseUnpriced } from './refuse-unpriced.ts'
 import { estimateInput } from './estimate-request.ts'
-import { holdMost, unavailableMs } from './hold-most.ts'
-import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
+import { holdMaximum, unavailableMs } from './hold-maximum.ts'
+import { checkUsage, withoutZeroReport, type CheckedUsage } from './check-usage.ts'
 import { measureInTurns } from './measure-text.ts'
-import { needsPerson } from './needs-person.ts'
+import { needsReview } from './needs-review.ts'
 import { PlainReading } from './plain-reading.ts'
 import { missingUnits, rateRequest } from './rate-request.ts'
 import { quoteRequest, rateMost } from './quote-request.ts'
@@ -61,7 +61,7 @@ import { facetSchema, optionsSchema, type UsageFacet } from './schema.ts'
 import { requestedStorage } from './stored-tokens.ts'
 import { TokenCount } from './token-count.ts'
 import { isFree, policyOf, usageRule } from './usage-rule.ts'
-import { answeredBy, dearestOf, type Payable, payablesOf } from './who-answered.ts'
+import { answeredBy, mostExpensiveOf, type Payable, payablesOf } from './answering-model.ts'
 import { WithheldReading } from './withheld-reading.ts'
 
 /**
@@ -75,7 +75,7 @@ type Counting = {
   /** The possible models and rules: several if the body names several models, one of which answers. */
   readonly payables: readonly Payable[]
   /** The most expensive model, whose rule the hold uses; it also charges the answer of an unknown model. */
-  readonly dearest: Payable
+  readonly mostExpensive: Payable
   /** The facet of the model that was tried last; `target` has its upstream. */
   facet: UsageFacet
   target: Target
@@ -173,13 +173,13 @@ export const tokenUsage = definePlugin({
         const hasImages = paysImages(context, target)
         if (context.route.traits?.images === undefined && !hasImages) refuseImageTools(target)
         const payables = payablesFor(context, target, facet)
-        const dearest = dearestOf(payables, target.body, context.route.traits)
-        const { rule } = dearest
+        const mostExpensive = mostExpensiveOf(payables, target.body, context.route.traits)
+        const { rule } = mostExpensive
         const chargeId = hasImages ? useChargeId(context.id) : context.id
         const fresh = { held: false, removesUsage: false, reading: undefined }
         const traits = rule && checkDeferred(context, target, hasImages)
         const deferred: DeferredWork | undefined = traits && { traits, course: 'requested' }
-        const counting: Counting = { payables, dearest, facet, target, hasImages, chargeId, deferred, ...fresh }
+        const counting: Counting = { payables, mostExpensive, facet, target, hasImages, chargeId, deferred, ...fresh }
         context.slots.put(countingSlot, counting)
         // The charge of deferred work must exist before the work does, because a job ends it.
         const isHeld = deferred || isBounded(context.slots.need(callerSlot), context.slots.get(attributionSlot))
@@ -192,7 +192,9 @@ export const tokenUsage = definePlugin({
         if (!counting) return out
         Object.assign(counting, { target, facet, sent: out.body, removesUsage: false })
         const sent = facet.include_usage ? askForUsage(context, out, counting) : out
-        return counting.dearest.rule ? { ...sent, detach: out.detach === true || (() => readsOn(counting)) } : sent
+        return counting.mostExpensive.rule
+          ? { ...sent, detach: out.detach === true || (() => readsOn(counting)) }
+          : sent
       },
 
       onReply(context, reply, facet) {
@@ -239,9 +241,9 @@ async function hold(
   counting: Counting,
   rule: UsageRule,
 ): Promise<undefined> {
-  const { target, dearest } = counting
-  const { facet } = dearest
-  const facts = chargeFacts(context, { ...target, model: dearest.model }, { id: counting.chargeId, rule })
+  const { target, mostExpensive } = counting
+  const { facet } = mostExpensive
+  const facts = chargeFacts(context, { ...target, model: mostExpensive.model }, { id: counting.chargeId, rule })
   const storage = context.route.traits?.storesTokens && {
     cache_storage: requestedStorage(target.body, context, beforeOf(context), estimateInput(target.body, facet)),
   }
@@ -250,7 +252,7 @@ async function hold(
   // Stored before the hold: if its commit is in doubt, the end of the request still releases it.
   counting.held = true
   try {
-    await holdMost(ledger, facts, most)
+    await holdMaximum(ledger, facts, most)
   } catch (error) {
     if (error instanceof Failure && error.code === 'insufficient_quota') counting.held = false
     throw error
@@ -339,9 +341,9 @@ function settle(
   const answered = payableOf(counting)
   const first = rate(answered)
   // A charge that needs a review keeps the model of its hold, at its highest price.
-  const isLeft = held && (unread !== undefined || needsPerson(facet, answered.model, { implausible, ...first }))
-  const { model, rule } = isLeft ? counting.dearest : answered
-  const rated = isLeft ? rate(counting.dearest) : first
+  const isLeft = held && (unread !== undefined || needsReview(facet, answered.model, { implausible, ...first }))
+  const { model, rule } = isLeft ? counting.mostExpensive : answered
+  const rated = isLeft ? rate(counting.mostExpensive) : first
   if (!rule && !held) return undefined
   if (implausible.length > 0) reports.implausible(context, target, { units: implausible, reported: reading?.usage() })
   else if (rated.missing.length > 0) reports.missing(context, target, rated.missing)
@@ -353,7 +355,7 @@ function settle(
     const delivery = outcome.kind === 'answered' ? 'confirmed' : 'partial'
     tools.carried.set(keyId, rated.carried)
     const vendorCost = usage?.cost === undefined ? undefined : readCost(usage.cost)
-    if (unread !== undefined || needsPerson(facet, model, { implausible, ...rated }))
+    if (unread !== undefined || needsReview(facet, model, { implausible, ...rated }))
       return reviewCharge({ ledger, log }, { ...rated, facts, delivery, held, vendorCost })
     ledger.post(facts, rated.lines, delivery, vendorCost)
     return undefined
@@ -390,12 +392,12 @@ function unreadShape(context: RequestContext, outcome: Outcome, { hasImages }: C
 }
 
 /** The plausible part of the answer's report. */
-function judge({ part }: RequestContext, { facet, target }: Counting, reading: Reading | undefined): Judged {
+function judge({ part }: RequestContext, { facet, target }: Counting, reading: Reading | undefined): CheckedUsage {
   const reported = reading?.usage() ?? null
   const facts = reported && ordinaryFacts(reported.facts)
   const usage = reported && facts && facts !== reported.facts ? { ...reported, facts } : reported
   const sentBytes = part?.kind === 'turn' ? part.sentBytes() : undefined
-  return judgeUsage(usage, { body: target.body, answerBytes: reading?.bytes ?? 0, facet, sentBytes })
+  return checkUsage(usage, { body: target.body, answerBytes: reading?.bytes ?? 0, facet, sentBytes })
 }
 
 /** Output tokens by length: of the uncounted part, and of all. */
@@ -419,8 +421,8 @@ function requestTime(context: RequestContext): number {
  * Whether an answer that was not sent yet may be refused for a missing report. Images are paid before the end of the
  * answer, so it cannot.
  */
-function mayRefuse({ facet, dearest, hasImages }: Counting, reading: Reading): boolean {
-  if (facet.missing_usage !== 'refuse' || dearest.rule === undefined) return false
+function mayRefuse({ facet, mostExpensive, hasImages }: Counting, reading: Reading): boolean {
+  if (facet.missing_usage !== 'refuse' || mostExpensive.rule === undefined) return false
   return reading instanceof JsonReading && !hasImages
 }
 
@@ -428,7 +430,7 @@ function mayRefuse({ facet, dearest, hasImages }: Counting, reading: Reading): b
 function refuseUncounted(counting: Counting, reading: Reading): void {
   const { rule } = payableOf(counting)
   if (!rule || reading.fault !== undefined) return
-  const missing = missingUnits(rule, withoutPretence(reading.usage()))
+  const missing = missingUnits(rule, withoutZeroReport(reading.usage()))
   if (missing.length > 0) throw fail('upstream_usage_missing', { units: missing.join(', ') })
 }
 
@@ -441,8 +443,8 @@ function payablesFor(context: RequestContext, target: Target, facet: UsageFacet)
 }
 
 /** The rule by which the request is charged at its end. */
-function payableOf({ payables, dearest, target, reading }: Counting): Payable {
-  return payables.length === 1 ? dearest : (answeredBy(payables, target, reading?.model) ?? dearest)
+function payableOf({ payables, mostExpensive, target, reading }: Counting): Payable {
+  return payables.length === 1 ? mostExpensive : (answeredBy(payables, target, reading?.model) ?? mostExpensive)
 }
 
 /** Refuses requests that would not be charged, or not at their own price. @throws Failure */

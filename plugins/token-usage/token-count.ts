@@ -7,7 +7,7 @@ import {
   treeOf,
 } from '../../src/plugin-api/index.ts'
 import { estimateInput, estimateOutput } from './estimate-request.ts'
-import { judgeUsage } from './judge-usage.ts'
+import { checkUsage } from './check-usage.ts'
 import type { Reading } from './reading.ts'
 import type { UsageFacet } from './schema.ts'
 
@@ -64,7 +64,7 @@ export class TokenCount implements TokenUse {
     if (reach === 'unknown') return this.#estimatedInput
     const { reading, hasImages } = this.#answered()
     const answerBytes = reading?.bytes ?? 0
-    const { usage, implausible } = judgeUsage(reading?.usage() ?? null, {
+    const { usage, implausible } = checkUsage(reading?.usage() ?? null, {
       body: this.#body,
       answerBytes,
       facet: this.#facet,

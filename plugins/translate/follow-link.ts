@@ -1,7 +1,7 @@
 import { type UpstreamClient, sniff } from '../../src/plugin-api/index.ts'
 import type { LinkToFollow } from '../../src/wire/index.ts'
 import { toBase64 } from './to-base64.ts'
-import { provenWhole } from './whole-picture.ts'
+import { withCheckedEnd } from './check-picture-end.ts'
 
 /** How to handle a link in an answer. */
 export type LinkRule = {
@@ -61,7 +61,7 @@ async function openLink(url: string, { asker, rule }: Following): Promise<AsyncI
     if (status !== 200 && !(rule.do === 'measure' && status === 206)) return undefined
     // It would break off in the middle, after its beginning was delivered.
     if (rule.do === 'inline' && Number(headers['content-length'] ?? 0) > rule.bytesMax) return undefined
-    const whole = endUnknown === true && rule.do === 'inline' ? provenWhole(body) : body
+    const whole = endUnknown === true && rule.do === 'inline' ? withCheckedEnd(body) : body
     return whole[Symbol.asyncIterator]()
   } catch {
     return undefined

@@ -3,7 +3,7 @@ import type { UpstreamResponse } from '../../src/plugin-api/index.ts'
 import { type AnswerValues, type MemoryClaim, ownsMemory, ValueReader } from '../../src/wire/index.ts'
 import type { Reading } from './describe.ts'
 import { fail } from './errors.ts'
-import { Pace } from './pace.ts'
+import { TurnBudget } from './turn-budget.ts'
 
 /** The maximum length of an answer about a job; it may contain the whole result. */
 const answerBytesMax = 64 * 1024 * 1024
@@ -72,7 +72,7 @@ export async function holdAnswer(
 ): Promise<HeldAnswer> {
   const body = new HeldBody(claim, keptBytesMax)
   const reader = new ValueReader(reading.wanted)
-  const pace = new Pace()
+  const turnBudget = new TurnBudget()
   let bytes = 0
   try {
     for await (const chunk of response.body) {
@@ -80,9 +80,9 @@ export async function holdAnswer(
       if (bytes > answerBytesMax)
         throw fail('upstream_answer_unreadable', { why: 'it is too long for a response about a job' })
       body.add(chunk)
-      for (const piece of pace.split(chunk)) {
+      for (const piece of turnBudget.split(chunk)) {
         reader.write(piece)
-        const turn = pace.took(reader.seen)
+        const turn = turnBudget.took(reader.seen)
         if (turn) await turn
       }
     }

@@ -1,13 +1,13 @@
 import { isHeader } from './describe.ts'
-import { type Flaw, problem, type Spoken } from './flaw.ts'
+import { type Problem, problem, type DescribedOperation } from './problem.ts'
 import { toPaths } from '../../src/wire/index.ts'
 import type { PlaceSettings, Section } from './schema.ts'
 
-type At = Flaw['path']
+type At = Problem['path']
 type Paths = string | readonly string[] | undefined
 
 /** Paths of the whole response's fields that could never match JSON. */
-export function pathsIn(section: Section): readonly Flaw[] {
+export function pathsIn(section: Section): readonly Problem[] {
   const { facts, usage, count, cost, errors } = section
   return [
     ...named(facts, ['facts']),
@@ -19,7 +19,7 @@ export function pathsIn(section: Section): readonly Flaw[] {
   ]
 }
 
-export function placesIn({ answer }: Section): readonly Flaw[] {
+export function placesIn({ answer }: Section): readonly Problem[] {
   if (answer === undefined) return []
   const isList = Array.isArray(answer)
   const places = [answer].flat() as readonly PlaceSettings[]
@@ -34,8 +34,8 @@ export function placesIn({ answer }: Section): readonly Flaw[] {
   })
 }
 
-function placeIn(place: PlaceSettings, at: At): readonly Flaw[] {
-  const found: Flaw[] = []
+function placeIn(place: PlaceSettings, at: At): readonly Problem[] {
+  const found: Problem[] = []
   if (place.picture === undefined && place.bytes !== true) {
     const remedy = 'add picture: the path in an item (`.` for the item itself), or bytes: true'
     found.push(problem('picture_missing', at, 'the location of the image is not configured', remedy))
@@ -52,14 +52,14 @@ function placeIn(place: PlaceSettings, at: At): readonly Flaw[] {
   ]
 }
 
-function sizeOf(size: Paths, at: At): readonly Flaw[] {
+function sizeOf(size: Paths, at: At): readonly Problem[] {
   const paths = toPaths(size)
   if (paths.length <= 2) return pathsOf(size, at)
   const remedy = 'write one path to a value such as "1024x1024", or two paths, to width and height'
   return [problem('size_unfit', at, `a size needs one or two paths, but ${paths.length} are set`, remedy)]
 }
 
-export function refusalsIn({ refused = [] }: Section): readonly Flaw[] {
+export function refusalsIn({ refused = [] }: Section): readonly Problem[] {
   return refused.flatMap((one, i) => [
     ...conditionsIn(one.if, ['refused', i, 'if']),
     ...inside(one.message, ['refused', i, 'message']),
@@ -67,7 +67,7 @@ export function refusalsIn({ refused = [] }: Section): readonly Flaw[] {
 }
 
 /** If an operation may stream, its section must describe the events. */
-export function streamIn({ operation, section, family, forwards }: Spoken): readonly Flaw[] {
+export function streamIn({ operation, section, family, forwards }: DescribedOperation): readonly Problem[] {
   const { stream, request, rest, job } = section
   if (!stream) {
     const isRequested =
@@ -94,7 +94,7 @@ export function streamIn({ operation, section, family, forwards }: Spoken): read
   return [...paths, problem('stream_without_image', ['stream', ...(stream.events ? ['events'] : [])], message, remedy)]
 }
 
-function unusedIn(stream: NonNullable<Section['stream']>): readonly Flaw[] {
+function unusedIn(stream: NonNullable<Section['stream']>): readonly Problem[] {
   const keys = (['events', 'at', 'picture', 'size', 'error'] as const).filter(key => stream[key] !== undefined)
   return keys.map(key =>
     problem(
@@ -106,7 +106,7 @@ function unusedIn(stream: NonNullable<Section['stream']>): readonly Flaw[] {
   )
 }
 
-function conditionsIn(conditions: object | undefined, at: At): readonly Flaw[] {
+function conditionsIn(conditions: object | undefined, at: At): readonly Problem[] {
   return Object.entries(conditions ?? {}).flatMap(([path, wanted]) => {
     const empty = Array.isArray(wanted) && wanted.length === 0
     const remedy = 'write its values, any for any value, or none for no value'
@@ -119,12 +119,12 @@ function conditionsIn(conditions: object | undefined, at: At): readonly Flaw[] {
   })
 }
 
-function named(paths: object | undefined, at: At): readonly Flaw[] {
+function named(paths: object | undefined, at: At): readonly Problem[] {
   return Object.entries(paths ?? {}).flatMap(([name, path]) => inside(path as string, [...at, name]))
 }
 
 /** Paths that must select a single value; the path of the whole answer is invalid. */
-export function inside(paths: Paths, at: At): readonly Flaw[] {
+export function inside(paths: Paths, at: At): readonly Problem[] {
   if (toPaths(paths).includes('.')) {
     const message = '`.` is the whole response, but a single value is needed here'
     return [problem('path_unfit', at, message, 'write the names of its path, separated by dots')]
@@ -132,7 +132,7 @@ export function inside(paths: Paths, at: At): readonly Flaw[] {
   return pathsOf(paths, at)
 }
 
-export function pathsOf(paths: Paths, at: At): readonly Flaw[] {
+export function pathsOf(paths: Paths, at: At): readonly Problem[] {
   const isList = Array.isArray(paths)
   return toPaths(paths).flatMap((path, i) => {
     const flaw = pathFlaw(path)

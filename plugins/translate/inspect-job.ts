@@ -1,13 +1,13 @@
 import { parseDuration } from '../../src/plugin-api/index.ts'
 import { httpStatus } from './describe.ts'
 import { inside } from './inspect-answer.ts'
-import { type Flaw, problem } from './flaw.ts'
+import { type Problem, problem } from './problem.ts'
 import type { JobSettings, Section, StepSettings } from './schema.ts'
 import { compileTemplate } from './template.ts'
 
 const states = ['running', 'done', 'failed'] as const
 
-export function jobIn({ job, refused = [] }: Section): readonly Flaw[] {
+export function jobIn({ job, refused = [] }: Section): readonly Problem[] {
   if (!job) return []
   return [
     ...inside(job.id, ['job', 'id']),
@@ -25,8 +25,8 @@ function wordsOf(words: unknown): readonly string[] {
 }
 
 /** @param isRefusable a response may report in another way that the job failed */
-function statesIn(job: JobSettings, isRefusable: boolean): readonly Flaw[] {
-  const found: Flaw[] = []
+function statesIn(job: JobSettings, isRefusable: boolean): readonly Problem[] {
+  const found: Problem[] = []
   if (wordsOf(job.done).length === 0) {
     const remedy = "list the vendor's states of a finished job"
     found.push(problem('job_endless', ['job', 'done'], 'no state means that the job is done, so it never ends', remedy))
@@ -54,7 +54,7 @@ function statesIn(job: JobSettings, isRefusable: boolean): readonly Flaw[] {
   return found
 }
 
-function timesIn({ every, within }: JobSettings): readonly Flaw[] {
+function timesIn({ every, within }: JobSettings): readonly Problem[] {
   const [often, long] = [parseDuration(every ?? '2s') ?? 0, parseDuration(within ?? '10m') ?? 0]
   if (often < long) return []
   const message = `it times out after ${within}, before it is polled twice`
@@ -62,9 +62,9 @@ function timesIn({ every, within }: JobSettings): readonly Flaw[] {
 }
 
 /** Checks the polled address, and the names in it, which must have values. */
-function stepIn(step: StepSettings, key: 'poll' | 'result', job: JobSettings): readonly Flaw[] {
+function stepIn(step: StepSettings, key: 'poll' | 'result', job: JobSettings): readonly Problem[] {
   const at = ['job', key]
-  const found: Flaw[] = []
+  const found: Problem[] = []
   const { path, url, body, hosts, headers } = step
   if (path === undefined && url === undefined) {
     const remedy = 'add path: /v1/tasks/{id}, or url: "{poll_url}" with poll_url under keep'

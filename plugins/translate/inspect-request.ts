@@ -1,10 +1,10 @@
-import { type Flaw, problem, type Spoken } from './flaw.ts'
+import { type Problem, problem, type DescribedOperation } from './problem.ts'
 import { pathsOf } from './inspect-answer.ts'
 import { normalPath } from '../../src/wire/index.ts'
 import { parsePictureRef, pictureFields } from './scope.ts'
 import { compileTemplate } from './template.ts'
 
-type At = Flaw['path']
+type At = Problem['path']
 type Text = { readonly path: At; readonly text: string; readonly isKey: boolean }
 
 /** Fields that depend on a size: one of the sections that read sizes must describe it. */
@@ -13,14 +13,14 @@ const sizeWords: ReadonlySet<string> = new Set(['width', 'height', 'ratio', 'res
 const pictureParts = 'data_url, base64, mime, url, file'
 
 /** Checks the sent body: its placeholders, the fields that it leaves out, and the count. */
-export function requestIn(spoken: Spoken): readonly Flaw[] {
-  const { request } = spoken.section
+export function requestIn(described: DescribedOperation): readonly Problem[] {
+  const { request } = described.section
   const texts = request === undefined ? [] : [...textsOf(request, ['request'])]
   return [
-    ...texts.flatMap(text => textFlaws(text, spoken)),
-    ...countIn(spoken, texts),
-    ...restIn(spoken),
-    ...valuesIn(spoken),
+    ...texts.flatMap(text => textProblems(text, described)),
+    ...countIn(described, texts),
+    ...restIn(described),
+    ...valuesIn(described),
   ]
 }
 
@@ -34,24 +34,24 @@ function* textsOf(value: unknown, path: At): Generator<Text> {
     }
 }
 
-function textFlaws({ path, text, isKey }: Text, spoken: Spoken): readonly Flaw[] {
+function textProblems({ path, text, isKey }: Text, described: DescribedOperation): readonly Problem[] {
   if (isKey) {
     const message = `'${text}' is a name, and names are sent unchanged`
     return [problem('placeholder_unread', path, message, 'use the placeholder in its value')]
   }
   const unread = /\{([^{}"]{1,60})\}/.exec(text.replaceAll(/\{\{|\}\}|\{[A-Za-z_][\w.-]*\}/g, ''))
-  const refs = [...compileTemplate(text).refs].flatMap(ref => refFlaws(ref, path, spoken))
+  const refs = [...compileTemplate(text).refs].flatMap(ref => refProblems(ref, path, described))
   if (!unread) return refs
   const message = `'${unread[0]}' is not a placeholder, so it would be sent unchanged`
   return [...refs, problem('placeholder_unread', path, message, `write {${unread[1]?.trim()}}, or {{ for a brace`)]
 }
 
-function refFlaws(ref: string, path: At, spoken: Spoken): readonly Flaw[] {
-  const { section, fields, family } = spoken
+function refProblems(ref: string, path: At, described: DescribedOperation): readonly Problem[] {
+  const { section, fields, family } = described
   const values = section.values?.[ref] as { readonly absent?: unknown } | undefined
   if (ref === 'n' || ref === 'model' || values?.absent !== undefined) return []
   const [first = '', ...more] = ref.split('.')
-  if (sizeWords.has(first)) return sizeFlaws(ref, path, spoken)
+  if (sizeWords.has(first)) return sizeProblems(ref, path, described)
   const picture = parsePictureRef(ref)
   const isPicture = pictureFields.some(field => field === first)
   if (isPicture && (!picture || picture.which === '0')) {
@@ -65,7 +65,7 @@ function refFlaws(ref: string, path: At, spoken: Spoken): readonly Flaw[] {
   return [{ ...problem('placeholder_unknown', path, message, remedy), everywhere: true }]
 }
 
-function sizeFlaws(ref: string, path: At, { family, operation }: Spoken): readonly Flaw[] {
+function sizeProblems(ref: string, path: At, { family, operation }: DescribedOperation): readonly Problem[] {
   if (!sizeRefs.test(ref)) {
     const remedy = 'write {width}, {height}, {ratio}, {ratio.width}, {ratio.height}, {resolution} or {expected.width}'
     return [problem('placeholder_unknown', path, `'{${ref}}' is not a property of a size`, remedy)]
@@ -85,7 +85,7 @@ function sizeFlaws(ref: string, path: At, { family, operation }: Spoken): readon
 type SizeSection = { readonly rule?: string; readonly applies_to?: readonly string[] }
 
 /** A client that requests three pictures gets three, or an error that only one is possible. */
-function countIn({ section, family, forwards }: Spoken, texts: readonly Text[]): readonly Flaw[] {
+function countIn({ section, family, forwards }: DescribedOperation, texts: readonly Text[]): readonly Problem[] {
   const { request, rest, fan_out: fanOut } = section
   if (family.nMax <= 1 || fanOut !== undefined) return []
   const isNamed = texts.some(({ text }) => compileTemplate(text).refs.has('n'))
@@ -96,7 +96,7 @@ function countIn({ section, family, forwards }: Spoken, texts: readonly Text[]):
   return [problem('count_unsent', request === undefined ? [] : ['request'], message, remedy)]
 }
 
-function restIn({ section: { request, rest } }: Spoken): readonly Flaw[] {
+function restIn({ section: { request, rest } }: DescribedOperation): readonly Problem[] {
   if (rest === undefined) return []
   if (request === undefined) {
     const message = 'without a request, the body is sent unchanged with all forwarded fields'
@@ -120,7 +120,7 @@ function memberAt(value: unknown, path: string): unknown {
 }
 
 /** Reports `values` of a field that is not sent. */
-function valuesIn({ section, fields }: Spoken): readonly Flaw[] {
+function valuesIn({ section, fields }: DescribedOperation): readonly Problem[] {
   const { values = {}, request, rest } = section
   const refs = request === undefined ? new Set<string>() : compileTemplate(request).refs
   return Object.keys(values).flatMap(name => {

@@ -7,12 +7,12 @@ import {
 } from '../../src/plugin-api/index.ts'
 import { sectionOf } from './describe.ts'
 import { pathsIn, placesIn, refusalsIn, streamIn } from './inspect-answer.ts'
-import { type Flaw, problem } from './flaw.ts'
+import { type Problem, problem } from './problem.ts'
 import { jobIn } from './inspect-job.ts'
 import { requestIn } from './inspect-request.ts'
 import type { Section, TranslateFacet } from './schema.ts'
 
-type Seen = { readonly flaw: Flaw; count: number }
+type Seen = { readonly flaw: Problem; count: number }
 
 /** Errors of a section beyond its schema. */
 export function inspect(facet: TranslateFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
@@ -20,7 +20,7 @@ export function inspect(facet: TranslateFacet, family: Family, models: readonly 
   const operations = served.filter(one => isTranslated(facet, one))
   const seen = new Map<string, Seen>()
   for (const operation of operations) {
-    for (const flaw of flawsOf(facet, family, operation)) {
+    for (const flaw of problemsOf(facet, family, operation)) {
       const placed = { ...flaw, path: placeOf(facet, operation, flaw.path) }
       const mark = JSON.stringify([flaw.code, placed.path])
       const known = seen.get(mark)
@@ -39,22 +39,22 @@ export function inspect(facet: TranslateFacet, family: Family, models: readonly 
   ]
 }
 
-function toDiagnostic({ severity, code, message, remedy, path }: Flaw): Diagnostic {
+function toDiagnostic({ severity, code, message, remedy, path }: Problem): Diagnostic {
   return { severity, code, message, path, ...(remedy !== undefined && { remedy }) }
 }
 
-function flawsOf(facet: TranslateFacet, family: Family, operation: string): readonly Flaw[] {
+function problemsOf(facet: TranslateFacet, family: Family, operation: string): readonly Problem[] {
   const section = sectionOf(facet, operation)
   const rule = family.forward.get(operation)
   const forwards = (name: string): boolean => isForwarded(rule, name)
   const fields = rule?.kind === 'only' ? new Set([...rule.names, ...setInOtherFacets(family)]) : undefined
-  const spoken = { operation, section, family, fields, forwards }
+  const described = { operation, section, family, fields, forwards }
   return [
-    ...requestIn(spoken),
+    ...requestIn(described),
     ...pathsIn(section),
     ...placesIn(section),
     ...refusalsIn(section),
-    ...streamIn(spoken),
+    ...streamIn(described),
     ...jobIn(section),
   ]
 }
@@ -84,14 +84,18 @@ function namesIn(value: unknown): readonly string[] {
 }
 
 /** The place in the file: under the operation if the setting is for one, else at the top. */
-function placeOf({ per_operation: own }: TranslateFacet, operation: string, path: Diagnostic['path']): Flaw['path'] {
+function placeOf({ per_operation: own }: TranslateFacet, operation: string, path: Diagnostic['path']): Problem['path'] {
   const [key] = path
   const isOwn = key !== undefined && Object.hasOwn(own?.[operation] ?? {}, key)
   return isOwn ? ['per_operation', operation, ...path] : path
 }
 
 /** The number of operations that use the value at this path. */
-function speakersOf({ per_operation: own }: TranslateFacet, operations: readonly string[], path: Flaw['path']): number {
+function speakersOf(
+  { per_operation: own }: TranslateFacet,
+  operations: readonly string[],
+  path: Problem['path'],
+): number {
   const [key = ''] = path
   if (key === 'per_operation') return 1
   return operations.filter(operation => !Object.hasOwn(own?.[operation] ?? {}, key)).length
@@ -157,7 +161,7 @@ function chargesIn(facet: TranslateFacet, models: readonly Model[]): readonly Di
   )
 }
 
-type Part = { readonly path: Flaw['path']; readonly part: Section }
+type Part = { readonly path: Problem['path']; readonly part: Section }
 
 function partsOf({ per_operation: own, ...all }: TranslateFacet): readonly Part[] {
   const parts = Object.entries(own ?? {}) as unknown as readonly (readonly [string, Section])[]

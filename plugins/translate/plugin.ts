@@ -24,12 +24,12 @@ import {
   wasStopped,
 } from '../../src/plugin-api/index.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
-import { createConverse, type Terms } from './converse.ts'
+import { createCall, type Terms } from './call-upstream.ts'
 import { readingOf, sectionOf } from './describe.ts'
 import { fail } from './errors.ts'
 import type { LinkRule } from './follow-link.ts'
 import { inspect } from './inspect.ts'
-import { type Ask, createJobConverse, goesOn } from './job-converse.ts'
+import { type Ask, createJobCall, goesOn } from './call-with-jobs.ts'
 import type { JobNote } from './job.ts'
 import { facetSchema, optionsSchema, type Section, type TranslateFacet } from './schema.ts'
 import { shapeRequest } from './shape-request.ts'
@@ -110,7 +110,7 @@ function createAsking(asking: Asking): CallUpstream {
   const atOnce = section.fan_out ?? 1
   const terms: Omit<Terms, 'asks' | 'atOnce'> = { reading, ...accounting(asking), ...writing(asking, section) }
   const { job } = reading
-  if (!job) return createConverse({ ...terms, asks, atOnce })
+  if (!job) return createCall({ ...terms, asks, atOnce })
   const course: JobCourse = resumed ?? {
     resumed: undefined,
     isOpen: false,
@@ -123,7 +123,7 @@ function createAsking(asking: Asking): CallUpstream {
   const deadlineAt = course.resumed?.deadlineAt ?? clock.now() + job.withinMs
   const model = target.sendAs
   const accepted = isAccepted(context) ? accept(context, asking) : undefined
-  return createJobConverse({
+  return createJobCall({
     course,
     asks,
     atOnce,
@@ -140,7 +140,7 @@ function createAsking(asking: Asking): CallUpstream {
     accepted,
     open: (jobs, isDetached) => openJob(asking, jobs, { deadlineAt, isDetached }),
     onNotWritten: error => asking.host.log.error({ request: context.id, err: error }, 'a job could not be stored'),
-    finish: waiting => createConverse({ ...terms, asks: waiting, atOnce: Math.max(1, waiting.length) }),
+    finish: waiting => createCall({ ...terms, asks: waiting, atOnce: Math.max(1, waiting.length) }),
   })
 }
 

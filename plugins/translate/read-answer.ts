@@ -13,7 +13,7 @@ import { isHeader, keptBefore, type Reading, wordsOfAnswer } from './describe.ts
 import { add, multiply } from './decimal.ts'
 import { readError } from './error-answer.ts'
 import { undescribed } from './errors.ts'
-import { Pace } from './pace.ts'
+import { TurnBudget } from './turn-budget.ts'
 import { readBytes } from './read-bytes.ts'
 import { Refused } from './refused.ts'
 
@@ -85,10 +85,10 @@ async function* passOn(response: UpstreamResponse, reader: Reader, values: Answe
   const source = type === 'text/event-stream' ? new EventReader(reading, writer, claim, values) : undefined
   const answer = source ?? new AnswerReader(reading, writer, claim)
   let isEmpty = true
-  const pace = new Pace()
+  const turnBudget = new TurnBudget()
   for await (const chunk of response.body) {
     isEmpty &&= skipBlanks(chunk) === chunk.length
-    for (const piece of pace.split(chunk)) {
+    for (const piece of turnBudget.split(chunk)) {
       try {
         answer.write(piece)
       } catch (error) {
@@ -97,7 +97,7 @@ async function* passOn(response: UpstreamResponse, reader: Reader, values: Answe
         throw error
       }
       yield* written(reader)
-      const turn = pace.took(answer.seen)
+      const turn = turnBudget.took(answer.seen)
       if (turn) await turn
     }
   }

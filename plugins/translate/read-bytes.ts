@@ -2,7 +2,7 @@ import { type UpstreamResponse, sniff } from '../../src/plugin-api/index.ts'
 import type { PictureWriter } from '../../src/wire/index.ts'
 import { undescribed } from './errors.ts'
 import { toBase64 } from './to-base64.ts'
-import { provenWhole } from './whole-picture.ts'
+import { withCheckedEnd } from './check-picture-end.ts'
 
 /** Enough bytes to detect the format of a picture. */
 const headBytes = 16
@@ -15,7 +15,7 @@ const headBytes = 16
 export async function* readBytes(response: UpstreamResponse, writer: PictureWriter): AsyncGenerator<void> {
   let isOpen = false
   for await (const piece of toBase64(
-    checked(response.endUnknown === true ? provenWhole(response.body) : response.body),
+    checked(response.endUnknown === true ? withCheckedEnd(response.body) : response.body),
   )) {
     if (!isOpen) writer.open()
     isOpen = true

@@ -1,5 +1,5 @@
 import type { BudgetStatus, StoredEvent } from '../domain/index.ts'
-import { stillOpen } from './alerts-now.ts'
+import { stillOpen } from './current-state.ts'
 import { findAlerts } from './alerts.ts'
 
 const nothing = { webhooks: [], open: [], newest: { review: null, undelivered: new Map() }, certificateEnds: null }

@@ -21,11 +21,11 @@ export async function costsOfSeveral(
   const [only] = answers
   if (only && answers.length === 1) return only
   // A name with its own row in one answer, but in the rest of another, would have only a part of its costs.
-  if (typeof apart === 'number') return merge(await askAll({ apart: dearest(answers.flat(), apart) }))
+  if (typeof apart === 'number') return merge(await askAll({ apart: mostExpensive(answers.flat(), apart) }))
   return merge(answers)
 }
 
-function dearest(rows: readonly CostRow[], most: number): readonly string[] {
+function mostExpensive(rows: readonly CostRow[], most: number): readonly string[] {
   const amounts = new Map<string, number>()
   for (const { what, amount } of rows) if (what !== null) amounts.set(what, (amounts.get(what) ?? 0) + amount)
   const inOrder = [...amounts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))

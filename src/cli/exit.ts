@@ -1,4 +1,4 @@
-import { writeLines } from './write-out.ts'
+import { safeLines } from './safe-text.ts'
 
 /** Exit codes of the command line (`docs/cli.md`); scripts rely on them. */
 export const exitCodes = { ok: 0, failure: 1, usage: 2, configInvalid: 3, noGateway: 4, nothingActive: 4 } as const
@@ -32,10 +32,10 @@ export function isWatched(): boolean {
 /** Text for people; records with `--format json` and without a terminal. */
 export function say(text: string, level: keyof typeof levels = 'info'): void {
   const record = (): string => JSON.stringify({ level: levels[level], time: Date.now(), msg: text.trim() })
-  process.stderr.write(`${isForPrograms ? record() : writeLines(text)}\n`)
+  process.stderr.write(`${isForPrograms ? record() : safeLines(text)}\n`)
 }
 
 /** Data for programs. Programs get it unchanged; for a terminal, control characters are escaped. */
 export function print(text: string): void {
-  process.stdout.write(`${process.stdout.isTTY ? writeLines(text) : text}\n`)
+  process.stdout.write(`${process.stdout.isTTY ? safeLines(text) : text}\n`)
 }

@@ -4,7 +4,7 @@ import type { ImportedConfig } from '../index.ts'
 import { countOf } from './count-of.ts'
 import { Exit, exitCodes, say } from './exit.ts'
 import { needFolderOf } from './need-file.ts'
-import { writeOut } from './write-out.ts'
+import { safeLine } from './safe-text.ts'
 
 export type ImportFlags = {
   readonly out?: string
@@ -37,7 +37,7 @@ export function needUsable(
   const messageOf = (text: string): string => (format === 'json' ? '' : `${source}: ${text}`)
   if (models.active === 0) throw new Exit(exitCodes.nothingActive, messageOf('no model is active'))
   if (losses.length === 0 || acceptLosses) return
-  for (const loss of format === 'json' ? [] : losses) say(`lost: ${writeOut(loss)}`)
+  for (const loss of format === 'json' ? [] : losses) say(`lost: ${safeLine(loss)}`)
   const [count, them] =
     losses.length === 1
       ? ['1 guardrail, budget or fallback is', 'it']
@@ -86,7 +86,7 @@ export function reportImported(
   // Losses that are not accepted are printed last, with the refusal.
   const shown =
     !usersOnly && (acceptLosses || models.active === 0) ? notes : notes.filter(note => !losses.includes(note))
-  for (const note of shown) say(`note: ${writeOut(note)}`)
+  for (const note of shown) say(`note: ${safeLine(note)}`)
   if (usersOnly) return
   if (secrets !== undefined && files.length === 0)
     say(

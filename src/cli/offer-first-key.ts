@@ -1,6 +1,6 @@
 import { createKey, listOperations } from '../index.ts'
 import { say } from './exit.ts'
-import { handOver } from './hand-over.ts'
+import { chooseSecretOutput } from './secret-output.ts'
 import type { Served } from './served.ts'
 
 /** The command for this program: its name if it is installed, npm in a clone. */
@@ -10,7 +10,7 @@ const ourselves = import.meta.url.endsWith('.js') ? 'tollgate' : 'npm run -s tol
 export async function offerFirstKey(served: Served, config: string): Promise<void> {
   const isFirst = await served.withStorage(async storage => (await storage.keys.count()) === 0)
   if (!isFirst) return
-  const place = await handOver('tollgate-first-key', served.plan)
+  const place = await chooseSecretOutput('tollgate-first-key', served.plan)
   if (place.kind === 'nowhere')
     return say(
       `There are no API keys, and none was created: there is no terminal, and no file could be written (${place.reason}). Create one: ${ourselves} keys create --name first --user local`,

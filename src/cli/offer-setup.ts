@@ -1,6 +1,6 @@
 import { isConsoleBuilt, offerSetup as makeOffer, waysIn } from '../index.ts'
 import { say } from './exit.ts'
-import { handOver } from './hand-over.ts'
+import { chooseSecretOutput } from './secret-output.ts'
 import type { Served } from './served.ts'
 
 const purpose = 'creates the first administrator; it works once, within 24 hours'
@@ -15,7 +15,7 @@ export async function offerSetup(served: Served): Promise<void> {
   const ways = waysIn(served.plan)
   const needed = await served.withStorage(async storage => !(await storage.users.hasAdmin(ways)))
   if (!needed) return say(`console    ${served.url}/console`)
-  const place = await handOver('tollgate-setup-link', served.plan)
+  const place = await chooseSecretOutput('tollgate-setup-link', served.plan)
   if (place.kind === 'nowhere') {
     say(`console    ${served.url}/console`)
     return say(

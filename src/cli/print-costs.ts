@@ -2,7 +2,7 @@ import { type CostPairOf, formatMoney, type WhatIf } from '../index.ts'
 import { countOf } from './count-of.ts'
 import { print, say } from './exit.ts'
 import { formatTable } from './table.ts'
-import { writeOut } from './write-out.ts'
+import { safeLine } from './safe-text.ts'
 
 /** The maximum number of printed rows of each kind; JSON has more. */
 const rowsMax = 20
@@ -39,7 +39,7 @@ export function printCosts(costs: WhatIf, file: string): void {
   print(`difference ${changeOf(before, after)} ${currency}`)
   for (const { reason, model, currency: own, charges: count, cost } of notComparable.slice(0, rowsMax))
     print(
-      writeOut(
+      safeLine(
         `not compared: ${countOf(count, 'charge')} of ${model ?? 'other models'}, ${formatMoney(cost)} ${own}: ${reasons[reason].replace('FILE', () => file)}`,
       ),
     )
@@ -52,7 +52,7 @@ export function printCosts(costs: WhatIf, file: string): void {
 }
 
 function namesOf(models: readonly string[]): string {
-  const names = writeOut(models.slice(0, rowsMax).join(', '))
+  const names = safeLine(models.slice(0, rowsMax).join(', '))
   return models.length > rowsMax ? `${names}, and ${models.length - rowsMax} more` : names
 }
 
@@ -68,7 +68,7 @@ function tableOf(heading: string, rows: readonly CostPairOf[]): string {
     ])
   return formatTable(
     [heading, 'CHARGES', 'AS CHARGED', 'WOULD BE', 'DIFFERENCE'],
-    cells.map(row => row.map(writeOut)),
+    cells.map(row => row.map(safeLine)),
   )
 }
 

@@ -1,6 +1,6 @@
 import { type LintFinding, reportFindings } from '../index.ts'
 import { print, say } from './exit.ts'
-import { foldNotes } from './fold-notes.ts'
+import { selectFindings } from './select-findings.ts'
 import { showFindings } from './show-findings.ts'
 
 /** Writes findings in the requested format. Text shows only some notes of each kind; the other formats have all. */
@@ -10,7 +10,7 @@ export async function printFindings(findings: readonly LintFinding[], format: st
   else if (findings.length === 0) return
   else if (format === 'github') print(await reportFindings(findings, format))
   else {
-    const { shown, more } = foldNotes(findings)
+    const { shown, more } = selectFindings(findings)
     say(await showFindings(shown))
     if (more.length > 0) say(more.join('\n'))
   }

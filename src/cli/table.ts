@@ -1,8 +1,8 @@
-import { writeOut } from './write-out.ts'
+import { safeLine } from './safe-text.ts'
 
 /** Formats rows under headings, in columns as wide as needed. Line breaks in a cell are escaped. */
 export function formatTable(headings: readonly string[], given: readonly (readonly string[])[]): string {
-  const rows = given.map(row => row.map(writeOut))
+  const rows = given.map(row => row.map(safeLine))
   const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map(row => (row[i] ?? '').length)))
   return [headings, ...rows].map(row => formatRow(row, widths)).join('\n')
 }

@@ -86,7 +86,7 @@ export type Settings = {
 type ByName<T> = { readonly [name: string]: T }
 
 /** The inputs for `buildParts` and `buildPlan`. */
-export type Sketch = {
+export type BuildInput = {
   readonly settings: unknown
   readonly root: Tree
   readonly source: Source
@@ -102,24 +102,24 @@ export type Sketch = {
 export type Parts = Pick<CompiledConfig, 'upstreams' | 'families' | 'models' | 'wildcards'>
 
 /** The upstreams, families and models without findings. Plugins can check these even if other parts have findings. */
-export function buildParts(sketch: Sketch): Parts {
+export function buildParts(input: BuildInput): Parts {
   const upstreams = new Map(
-    soundEntries(sketch, 'upstreams').map(([name, own]) => [name, buildUpstream(name, own, sketch)]),
+    soundEntries(input, 'upstreams').map(([name, own]) => [name, buildUpstream(name, own, input)]),
   )
   const families = new Map(
-    soundEntries(sketch, 'families', coreKeys(sketch)).map(([name, own]) => [name, buildFamily(name, own, sketch)]),
+    soundEntries(input, 'families', coreKeys(input)).map(([name, own]) => [name, buildFamily(name, own, input)]),
   )
   const built: Model[] = []
-  for (const [name, own] of soundEntries(sketch, 'models')) {
+  for (const [name, own] of soundEntries(input, 'models')) {
     const family = families.get(own.family)
     const candidates = buildCandidates(name, own, upstreams)
-    if (family && candidates) built.push(buildModel(name, own, family, candidates, sketch))
+    if (family && candidates) built.push(buildModel(name, own, family, candidates, input))
   }
-  return { upstreams, families, ...groupModels(withFallbacks(built, sketch)) }
+  return { upstreams, families, ...groupModels(withFallbacks(built, input)) }
 }
 
 /** Each model with the upstreams of its fallbacks: after its own upstreams, in the order of the fallbacks. */
-function withFallbacks(models: readonly Model[], { settings, derived }: Sketch): readonly Model[] {
+function withFallbacks(models: readonly Model[], { settings, derived }: BuildInput): readonly Model[] {
   const byName = new Map(models.map(model => [model.name, model]))
   return models.map(model => {
     const own = (settings as Settings).models[derived.get(model.name) ?? model.name]
@@ -151,16 +151,16 @@ export function groupModels(all: readonly Model[]): Pick<Parts, 'models' | 'wild
 
 /** The plan of a file without findings. */
 export function buildPlan(
-  sketch: Sketch,
+  input: BuildInput,
   parts: Parts,
   given: Pick<CompiledConfig, 'settings' | 'revision' | 'warnings' | 'secretFiles' | 'variables' | 'files'>,
 ): CompiledConfig {
-  const settings = sketch.settings as Settings
+  const settings = input.settings as Settings
   const server = buildServer(settings.server)
   const groups = Object.entries(settings.groups).map(([name, own]) => [name, buildGroup(name, own)] as const)
   return {
     ...given,
-    file: sketch.source.file,
+    file: input.source.file,
     currency: settings.currency,
     ...(settings.organization !== undefined && { organization: settings.organization }),
     timeZone: settings.budgets.time_zone,
@@ -178,25 +178,25 @@ export function buildPlan(
     ...(settings.retention.review !== 'off' && { reviewRetentionMs: ms(settings.retention.review) }),
     groups: new Map(groups),
     ...parts,
-    pipeline: settings.pipeline.map((step, i) => buildStep(step, originOf(sketch, ['pipeline', i]))),
-    plugins: pluginsOf(sketch),
-    routes: settings.routes.flatMap((route, i) => buildRoutes(route, server, ['routes', i], sketch)),
+    pipeline: settings.pipeline.map((step, i) => buildStep(step, originOf(input, ['pipeline', i]))),
+    plugins: pluginsOf(input),
+    routes: settings.routes.flatMap((route, i) => buildRoutes(route, server, ['routes', i], input)),
   }
 }
 
 /** Plugins in use precede other known ones, and win if two have the same name. */
-function pluginsOf({ pipeline, known }: Sketch): ConfigPlugins {
+function pluginsOf({ pipeline, known }: BuildInput): ConfigPlugins {
   const inUse = pipeline.steps.flatMap(({ plugin }) => plugin ?? [])
   return { inUse, known: [...new Set([...inUse, ...known])] }
 }
 
 /** The valid entries of a section. For families only the core keys count: plugins' sections are checked separately. */
 function soundEntries<Section extends 'upstreams' | 'families' | 'models'>(
-  sketch: Sketch,
+  input: BuildInput,
   section: Section,
   keys?: readonly string[],
 ): readonly (readonly [string, Settings[Section][string]])[] {
-  const { settings, report } = sketch
+  const { settings, report } = input
   const entries = (settings as ByName<unknown> | null)?.[section]
   if (typeof entries !== 'object' || entries === null || Array.isArray(entries)) return []
   return (Object.entries(entries) as [string, Settings[Section][string]][]).filter(([name, own]) => {
@@ -205,7 +205,7 @@ function soundEntries<Section extends 'upstreams' | 'families' | 'models'>(
   })
 }
 
-function coreKeys({ pipeline }: Sketch): readonly string[] {
+function coreKeys({ pipeline }: BuildInput): readonly string[] {
   return [
     'streams',
     'n_max',
@@ -345,12 +345,12 @@ function shadowOf(own: { readonly shadow: readonly LimitKind[] }): { readonly sh
   return own.shadow.length > 0 ? { shadow: own.shadow } : {}
 }
 
-function buildUpstream(name: string, own: UpstreamSettings, sketch: Sketch): Upstream {
+function buildUpstream(name: string, own: UpstreamSettings, input: BuildInput): Upstream {
   const { timeouts } = own
   const upstream: Upstream = {
     name,
     url: own.url,
-    credential: buildCredential(name, own, sketch),
+    credential: buildCredential(name, own, input),
     headers: lowerCased(own.headers),
     query: own.query,
     ...callsOf(own.calls),
@@ -382,25 +382,25 @@ function buildUpstream(name: string, own: UpstreamSettings, sketch: Sketch): Ups
 }
 
 /** Each has one kind and is complete: `checkCredentials` has verified it. */
-function buildCredential(name: string, own: UpstreamSettings, sketch: Sketch): readonly Credential[] {
+function buildCredential(name: string, own: UpstreamSettings, input: BuildInput): readonly Credential[] {
   return credentialEntries(['upstreams', name, 'credential'], own.credential).map(({ path, entry }): Credential => {
     const { header, query, sign, value = '' } = entry
     if (header !== undefined) return { kind: 'header', header: header.toLowerCase(), value }
     if (query !== undefined) return { kind: 'query', name: query, value }
-    const { node } = findNode(sketch.root, [...path, 'with'])
+    const { node } = findNode(input.root, [...path, 'with'])
     const secrets = [...scalarsOf(node)].flatMap(([one]) => (one.secret ? String(one.value) : []))
     return {
       kind: 'sign',
       signer: sign ?? '',
       options: entry.with ?? {},
       secrets,
-      origin: originOf(sketch, [...path, 'sign'], 'value'),
+      origin: originOf(input, [...path, 'sign'], 'value'),
     }
   })
 }
 
-function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch: Sketch): Family {
-  const { pipeline, report } = sketch
+function buildFamily(name: string, own: FamilySettings & ByName<unknown>, input: BuildInput): Family {
+  const { pipeline, report } = input
   const facets = new Map<string, unknown>()
   for (const plugin of pipeline.plugins.values()) {
     const sound = plugin.facet && own[plugin.name] !== undefined && !report.broken(['families', name, plugin.name])
@@ -409,7 +409,7 @@ function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch
   const itemCharger = pipeline.plugins.values().find(plugin => plugin.chargesItems && facets.has(plugin.name))
   return {
     name,
-    origin: originOf(sketch, ['families', name]),
+    origin: originOf(input, ['families', name]),
     streams: new Set(own.streams),
     nMax: own.n_max,
     forward: new Map(Object.entries(own.forward).map(([operation, rule]) => [operation, buildForward(rule)])),
@@ -491,36 +491,35 @@ function buildModel(
   own: ModelSettings,
   family: Family,
   upstreams: readonly Candidate[],
-  sketch: Sketch,
+  input: BuildInput,
 ): Model {
   const at: Path = ['models', name]
-  const wildcard = sketch.derived.get(name) ?? (starsIn(name) > 0 ? name : undefined)
+  const wildcard = input.derived.get(name) ?? (starsIn(name) > 0 ? name : undefined)
   return {
     name,
     ...(wildcard !== undefined && { wildcard }),
-    origin: originOf(sketch, ['models', name]),
+    origin: originOf(input, ['models', name]),
     family,
     upstreams,
-    prices: buildPrices((own.prices ?? {}) as ByName<string>, [...at, 'prices'], sketch),
+    prices: buildPrices((own.prices ?? {}) as ByName<string>, [...at, 'prices'], input),
     ...(own.overrides && {
-      overrides: own.overrides.map((one, i) => buildOverride(one, [...at, 'overrides', i], sketch)),
+      overrides: own.overrides.map((one, i) => buildOverride(one, [...at, 'overrides', i], input)),
     }),
     ...(own.times && {
       times: own.times.map((one, i) => ({
         if: one.if as PriceConditions,
         by: one.by,
-        origin: originOf(sketch, [...at, 'times', i]),
+        origin: originOf(input, [...at, 'times', i]),
       })),
     }),
     ...(own.unpriced && { unpriced: own.unpriced }),
-    free:
-      own.price === 'free' || (own.prices === undefined && isAllFree([...family.forward.keys()], sketch.operations)),
+    free: own.price === 'free' || (own.prices === undefined && isAllFree([...family.forward.keys()], input.operations)),
     ...(own.affinity && { affinity: buildAffinity(own.affinity) }),
     ...(own.defaults && { defaults: buildDefaults(own.defaults as ByName<ByName<Json>>) }),
     ...(own.accepts && own.accepts.length > 0 && { accepts: new Set(own.accepts) }),
     ...(own.on_loss && { onLoss: own.on_loss }),
     ...retryOf(own),
-    ...cacheOf(own, [...at, 'cache'], sketch),
+    ...cacheOf(own, [...at, 'cache'], input),
     limits: {
       ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }),
       scope: own.limits.scope,
@@ -542,10 +541,10 @@ function retryOf(own: ModelSettings): Pick<Model, 'retry'> {
   return { retry: { on: new Set(on), attempts, backoffMs: ms(backoff), waitMaxMs: ms(wait_max), paysTwice } }
 }
 
-function cacheOf({ cache }: ModelSettings, at: Path, sketch: Sketch): Pick<Model, 'cache'> {
+function cacheOf({ cache }: ModelSettings, at: Path, input: BuildInput): Pick<Model, 'cache'> {
   if (!cache) return {}
   const { for: kept, per, keys, images, ignore, hit_price: price } = cache
-  const { file, line } = originOf(sketch, price ? [...at, 'hit_price'] : at)
+  const { file, line } = originOf(input, price ? [...at, 'hit_price'] : at)
   const hit = {
     each: parseMoney(price?.each ?? '0') as number,
     timesMicros: parseMoney(price?.times ?? '0') as number,
@@ -554,20 +553,20 @@ function cacheOf({ cache }: ModelSettings, at: Path, sketch: Sketch): Pick<Model
   return { cache: { forMs: ms(kept), per, keys, images, ignore: new Set(ignore), hit } }
 }
 
-function buildPrices(own: ByName<string>, at: Path, sketch: Sketch): ReadonlyMap<string, Price> {
+function buildPrices(own: ByName<string>, at: Path, input: BuildInput): ReadonlyMap<string, Price> {
   return new Map(
     Object.entries(own).map(([label, price]): readonly [string, Price] => {
-      return [label, { micros: parseMoney(price) as number, origin: originOf(sketch, [...at, label], 'value') }]
+      return [label, { micros: parseMoney(price) as number, origin: originOf(input, [...at, label], 'value') }]
     }),
   )
 }
 
-function buildOverride(own: ByName<unknown>, at: Path, sketch: Sketch): NonNullable<Model['overrides']>[number] {
+function buildOverride(own: ByName<unknown>, at: Path, input: BuildInput): NonNullable<Model['overrides']>[number] {
   const { if: conditions, ...prices } = own
   return {
     if: conditions as PriceConditions,
-    prices: buildPrices(prices as ByName<string>, at, sketch),
-    origin: originOf(sketch, at),
+    prices: buildPrices(prices as ByName<string>, at, input),
+    origin: originOf(input, at),
   }
 }
 
@@ -583,9 +582,9 @@ function isList(traits: OperationTraits | undefined): boolean {
 }
 
 /** One route for each spelling; all of them use the first one's path at upstreams. */
-function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch: Sketch): readonly Route[] {
+function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, input: BuildInput): readonly Route[] {
   const [first = '', ...more] = ([] as string[]).concat(own.match)
-  const traits = sketch.operations.get(own.operation)
+  const traits = input.operations.get(own.operation)
   const { method, path: upstreamPath } = parseMatch(first) as { method: string; path: string }
   const shared = {
     method,
@@ -611,9 +610,9 @@ function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch:
   const aliases = more.map((text, i) => ({
     ...shared,
     path: parseSpelling(text, method)?.path as string,
-    origin: originOf(sketch, [...at, 'match', i + 1], 'value'),
+    origin: originOf(input, [...at, 'match', i + 1], 'value'),
   }))
-  return [{ ...shared, path: upstreamPath, origin: originOf(sketch, at) }, ...aliases]
+  return [{ ...shared, path: upstreamPath, origin: originOf(input, at) }, ...aliases]
 }
 
 function buildSession(own: NonNullable<RouteSettings['session']>): NonNullable<Route['session']> {
@@ -627,7 +626,7 @@ function buildSession(own: NonNullable<RouteSettings['session']>): NonNullable<R
   }
 }
 
-function originOf({ root, source }: Sketch, path: Path, at: 'key' | 'value' = 'key'): Origin {
+function originOf({ root, source }: BuildInput, path: Path, at: 'key' | 'value' = 'key'): Origin {
   const { node, keySpan } = findNode(root, path)
   return source.locate(at === 'key' && keySpan ? keySpan.start : node.span.start)
 }

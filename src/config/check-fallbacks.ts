@@ -1,12 +1,12 @@
 import { configuredModels, type Model } from '../domain/index.ts'
-import type { Parts, Sketch } from './build.ts'
+import type { Parts, BuildInput } from './build.ts'
 import type { Path } from './tree.ts'
 
 /**
  * Finds useless and wrong fallbacks: a fallback that supports none of its model's operations, or whose requests would
  * pass through other plugins than those that admitted the request.
  */
-export function checkFallbacks(parts: Parts, { pipeline: { steps }, settings, report }: Sketch): void {
+export function checkFallbacks(parts: Parts, { pipeline: { steps }, settings, report }: BuildInput): void {
   const translating = new Set(steps.flatMap(({ plugin }) => (plugin?.accepts ? [plugin.name] : [])))
   const named = (
     settings as { readonly models: { readonly [name: string]: { readonly fallbacks?: readonly string[] } } }

@@ -5,7 +5,7 @@ import { systemClock } from '../util/index.ts'
 import { buildParts, buildPlan, type Settings } from './build.ts'
 import { checkBudgets } from './check-budgets.ts'
 import { checkCredentials, noteEmptyCredentials, type ResolveSigner } from './check-credentials.ts'
-import { noteEnds } from './check-ends.ts'
+import { noteModelEnds } from './check-model-ends.ts'
 import { checkFallbacks } from './check-fallbacks.ts'
 import { checkNames, type KnownNames } from './check-names.ts'
 import { checkRoutes } from './check-routes.ts'
@@ -152,13 +152,13 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   checkVendorKeys(settings, report)
   const { operations = new Map() } = known
   const { derived } = read
-  const sketch = { settings, root, source, pipeline, known: builtIn, report, operations, derived }
-  const built = buildParts(sketch)
+  const input = { settings, root, source, pipeline, known: builtIn, report, operations, derived }
+  const built = buildParts(input)
   noteEmptyCredentials(settings, built.upstreams, report)
-  const parts = withoutUncharged(built, inspectFamilies(built, sketch), report)
+  const parts = withoutUncharged(built, inspectFamilies(built, input), report)
   checkWildcards(parts, report)
-  if (!report.failed) checkFallbacks(parts, sketch)
-  noteEnds(parts.models, request.now ?? systemClock.now(), report)
+  if (!report.failed) checkFallbacks(parts, input)
+  noteModelEnds(parts.models, request.now ?? systemClock.now(), report)
 
   const findings = report.findings(secrets)
   if (report.failed) return { ok: false, findings, ...sources }
@@ -173,10 +173,10 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
     ...(warnings.length > 0 && { warnings }),
     ...sources,
   }
-  const draft = buildPlan(sketch, parts, loaded)
+  const draft = buildPlan(input, parts, loaded)
   // Plugins are not frozen, because their state is their own.
   const plan = deepFreeze(draft, draft.plugins)
-  noteTexts(plan, { source, secrets, sheets: read.sheets, parts: files.texts })
+  noteTexts(plan, { source, secrets, sourceFiles: read.sourceFiles, parts: files.texts })
   const trace = () => traceSettings(sound, read, env)
   return { ok: true, plan, notes: findings, trace, parts: files.texts, priceRows: read.priceRows }
 }

@@ -8,7 +8,7 @@ import {
   pricedModels,
 } from '../domain/index.ts'
 import type { AnyPlugin } from '../plugin-api/index.ts'
-import type { Parts, Sketch } from './build.ts'
+import type { Parts, BuildInput } from './build.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
 
@@ -18,7 +18,7 @@ import type { Report } from './report.ts'
  */
 export function inspectFamilies(
   parts: Parts,
-  { pipeline: { steps }, report, operations }: Sketch,
+  { pipeline: { steps }, report, operations }: BuildInput,
 ): ReadonlySet<string> {
   const { families, models } = parts
   const uncharged = new Set<string>()

@@ -1,5 +1,5 @@
 import { expand } from './compose/expand.ts'
-import { includeFiles, type SettingsSheet } from './compose/include.ts'
+import { includeFiles, type SettingsFile } from './compose/include.ts'
 import { PartFiles } from './compose/part-files.ts'
 import { priceModels } from './compose/price-tables.ts'
 import type { ReadRow } from './compose/read-table.ts'
@@ -28,7 +28,7 @@ export type Filled = {
   /** All its files exist and could be read. */
   readonly whole: boolean
   /** The files with settings, the main one first. */
-  readonly sheets: readonly SettingsSheet[]
+  readonly sourceFiles: readonly SettingsFile[]
   /** By model: the table row of its prices. */
   readonly priceRows: ReadonlyMap<string, ReadRow>
   /** By model with a name from a table row: the wildcard that serves it. */
@@ -50,7 +50,7 @@ export async function readFilled(
   const { root, diagnostics } = readYaml(source.ownText)
   report.add(...diagnostics)
   if (!root) return { secrets: gatherSecrets(undefined, source.text, []) }
-  const { root: together, sheets, whole, hidden } = await includeFiles(root, source, parts, report)
+  const { root: together, sourceFiles, whole, hidden } = await includeFiles(root, source, parts, report)
   const spelt = expand(renameOldKeys(together, report), source, report)
   // Settings of a file that was not read do not count as missing.
   const {
@@ -62,5 +62,5 @@ export async function readFilled(
     : { root: spelt, taken: new Map<string, ReadRow>(), derived: new Map<string, string>() }
   const { root: filled, unfilled, secretFiles, variables } = await fillTree(written, source, env, report, fill)
   const secrets = gatherSecrets(filled, source.text, unfilled, hidden)
-  return { source, written, filled, secretFiles, variables, secrets, whole, sheets, priceRows: taken, derived }
+  return { source, written, filled, secretFiles, variables, secrets, whole, sourceFiles, priceRows: taken, derived }
 }

@@ -56,7 +56,7 @@ export async function readSecretFiles(
 
 /** The folder of a scalar's file. */
 export function folderOf({ span }: ScalarTree, source: Source): string {
-  return dirname(source.sheetOf(span.start).file)
+  return dirname(source.sourceFileOf(span.start).file)
 }
 
 function namesByFolder(root: Tree, source: Source): ReadonlyMap<string, ReadonlySet<string>> {

@@ -1,8 +1,8 @@
 import { basename, dirname, relative, resolve } from 'node:path'
 import type { KeptText, CompiledConfig } from '../domain/index.ts'
 import type { PartTexts } from './compose/part-files.ts'
-import type { SettingsSheet } from './compose/include.ts'
-import { showSheet } from './edit/shown-lines.ts'
+import type { SettingsFile } from './compose/include.ts'
+import { showSourceFile } from './edit/shown-lines.ts'
 import type { Secrets } from './secrets.ts'
 import { showOwnText } from './show.ts'
 import type { Source } from './source.ts'
@@ -15,7 +15,7 @@ const allBytesMax = 4 * 1024 * 1024
 type Read = {
   readonly source: Source
   readonly secrets: Secrets
-  readonly sheets: readonly Pick<SettingsSheet, 'start' | 'text'>[]
+  readonly sourceFiles: readonly Pick<SettingsFile, 'start' | 'text'>[]
   /** Includes price tables. */
   readonly parts: PartTexts
 }
@@ -24,9 +24,9 @@ type Read = {
 const readOf = new WeakMap<CompiledConfig, Read>()
 
 /** Stores the texts of a plan for `shownTextsOf`. */
-export function noteTexts(plan: CompiledConfig, { source, secrets, sheets, parts }: Read): void {
+export function noteTexts(plan: CompiledConfig, { source, secrets, sourceFiles, parts }: Read): void {
   // Results that are computed from the texts are not kept.
-  readOf.set(plan, { source, secrets, sheets: sheets.map(({ start, text }) => ({ start, text })), parts })
+  readOf.set(plan, { source, secrets, sourceFiles: sourceFiles.map(({ start, text }) => ({ start, text })), parts })
 }
 
 /**
@@ -35,10 +35,12 @@ export function noteTexts(plan: CompiledConfig, { source, secrets, sheets, parts
 export function shownTextsOf(plan: CompiledConfig): readonly KeptText[] {
   const read = readOf.get(plan)
   if (!read) return []
-  const { source, secrets, sheets, parts } = read
+  const { source, secrets, sourceFiles, parts } = read
   const main = resolve(source.file)
   const folder = dirname(main)
-  const byPath = new Map(sheets.map(sheet => [resolve(source.sheetOf(sheet.start).file), sheet]))
+  const byPath = new Map(
+    sourceFiles.map(sourceFile => [resolve(source.sourceFileOf(sourceFile.start).file), sourceFile]),
+  )
   let left = allBytesMax
   const show = (path: string, given: string, write: () => string): KeptText => {
     const file = relative(folder, path) || basename(path)
@@ -53,10 +55,10 @@ export function shownTextsOf(plan: CompiledConfig): readonly KeptText[] {
       .filter(([path]) => path !== main)
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([path, text]) => {
-        const sheet = byPath.get(path)
+        const sourceFile = byPath.get(path)
         return show(path, text, () =>
-          sheet
-            ? showSheet(sheet, secrets)
+          sourceFile
+            ? showSourceFile(sourceFile, secrets)
                 .map(line => line.text)
                 .join('\n')
             : secrets.maskAmongText(text),

@@ -1,7 +1,7 @@
 import type { Origin } from '../domain/index.ts'
 
 /** The text of one file in a source. */
-export type Sheet = { readonly file: string; readonly start: number; readonly end: number }
+export type SourceFile = { readonly file: string; readonly start: number; readonly end: number }
 
 /**
  * The text of a file and of the files that belong to it, joined, so that one range of offsets covers all of them. Lines
@@ -11,7 +11,7 @@ export class Source {
   readonly file: string
   #text: string
   readonly #lineStarts: number[] = []
-  readonly #sheets: (Sheet & { readonly firstLine: number })[] = []
+  readonly #sourceFiles: (SourceFile & { readonly firstLine: number })[] = []
 
   constructor(file: string, text: string) {
     this.file = file
@@ -26,7 +26,7 @@ export class Source {
 
   /** The text of the main file. */
   get ownText(): string {
-    return this.#text.slice(0, this.#sheets[0]?.end)
+    return this.#text.slice(0, this.#sourceFiles[0]?.end)
   }
 
   /** Appends the text of another file. @returns the offset at which it begins */
@@ -38,7 +38,7 @@ export class Source {
   }
 
   #takeIn(file: string, start: number): void {
-    this.#sheets.push({ file, start, end: this.#text.length, firstLine: this.#lineStarts.length })
+    this.#sourceFiles.push({ file, start, end: this.#text.length, firstLine: this.#lineStarts.length })
     this.#lineStarts.push(start)
     for (let at = this.#text.indexOf('\n', start); at !== -1; at = this.#text.indexOf('\n', at + 1))
       this.#lineStarts.push(at + 1)
@@ -48,12 +48,14 @@ export class Source {
   locate(offset: number): Origin {
     const at = Math.min(offset, this.#text.length)
     const line = this.#lineOf(at)
-    const { file, firstLine } = this.sheetOf(at)
+    const { file, firstLine } = this.sourceFileOf(at)
     return { file, line: line - firstLine + 1, col: at - (this.#lineStarts[line] as number) + 1 }
   }
 
-  sheetOf(offset: number): Sheet & { readonly firstLine: number } {
-    return this.#sheets.findLast(sheet => sheet.start <= offset) as Sheet & { readonly firstLine: number }
+  sourceFileOf(offset: number): SourceFile & { readonly firstLine: number } {
+    return this.#sourceFiles.findLast(sourceFile => sourceFile.start <= offset) as SourceFile & {
+      readonly firstLine: number
+    }
   }
 
   /** Start and end of the line at an offset, without its line break. */

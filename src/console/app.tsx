@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { askSession, sessionState } from './api/session.ts'
 import { queryText } from './api/call.ts'
 import type { Duty } from './api/shapes.ts'
-import { Door } from './frame/door.tsx'
+import { SignInFrame } from './frame/sign-in-frame.tsx'
 import { Frame } from './frame/frame.tsx'
 import { FaultPage } from './frame/fault-page.tsx'
 import { Shell } from './frame/shell.tsx'
@@ -23,7 +23,7 @@ const Account = later(async () => (await import('./pages/account.tsx')).Account)
 const Alerts = later(async () => (await import('./pages/alerts.tsx')).Alerts)
 const Audit = later(async () => (await import('./pages/audit.tsx')).Audit)
 const Budgets = later(async () => (await import('./pages/budgets.tsx')).Budgets)
-const ComeBack = later(async () => (await import('./pages/come-back.tsx')).ComeBack)
+const SignInReturn = later(async () => (await import('./pages/sign-in-return.tsx')).SignInReturn)
 const Config = later(async () => (await import('./pages/config.tsx')).Config)
 const Invite = later(async () => (await import('./pages/invite.tsx')).Invite)
 const Latency = later(async () => (await import('./pages/latency.tsx')).Latency)
@@ -66,18 +66,18 @@ function Doorway() {
   }, [state, outside])
   if (issuer !== undefined)
     return (
-      <Door>
-        <ComeBack issuer={issuer} onDone={next => route(safeNext(next), true)} />
-      </Door>
+      <SignInFrame>
+        <SignInReturn issuer={issuer} onDone={next => route(safeNext(next), true)} />
+      </SignInFrame>
     )
   if (state.kind === 'failed')
     return (
-      <Door>
+      <SignInFrame>
         <Problem error={state.error} onRetry={() => void askSession()} />
-      </Door>
+      </SignInFrame>
     )
-  if (state.kind === 'asking' || (state.kind === 'in') === outside) return outside ? <Door /> : <Shell />
-  if (state.kind === 'out') return <Door>{ways[path] ?? <Login />}</Door>
+  if (state.kind === 'asking' || (state.kind === 'in') === outside) return outside ? <SignInFrame /> : <Shell />
+  if (state.kind === 'out') return <SignInFrame>{ways[path] ?? <Login />}</SignInFrame>
   const routes = otherRoutes.flatMap(([duty, route]) => (state.session.may.includes(duty) ? [route] : []))
   return (
     <Frame session={state.session}>

@@ -1,4 +1,4 @@
-import { askEarly, isEarly, readHeaders } from './api/early.ts'
+import { prefetch, mayPrefetch, readHeaders } from './api/prefetch.ts'
 import type { Session } from './api/shapes.ts'
 import { readCostsQuery } from './pages/costs/costs-query.ts'
 import { remember } from './remember.ts'
@@ -13,9 +13,9 @@ function begin(): void {
   const theme = remember.read('theme', ['light', 'dark'])
   if (theme) document.documentElement.dataset['theme'] = theme
 
-  const read = (path: string) => askEarly(`/api${path}`, { headers: readHeaders })
+  const read = (path: string) => prefetch(`/api${path}`, { headers: readHeaders })
 
-  askEarly(wordAddresses[wantedLanguage()]).catch(() => undefined)
+  prefetch(wordAddresses[wantedLanguage()]).catch(() => undefined)
   if (/^\/console\/(?:login|setup|invite|sign-in)/.test(pathname)) {
     // The outline is that of a page for signed-in users.
     document.getElementById('app')?.replaceChildren()
@@ -33,4 +33,4 @@ function begin(): void {
       .catch(() => undefined)
 }
 
-if (isEarly()) begin()
+if (mayPrefetch()) begin()

@@ -1,11 +1,11 @@
 import './nameable-language.ts'
 import { render } from 'preact'
-import { endEarly } from './api/early.ts'
+import { endPrefetch } from './api/prefetch.ts'
 import { App } from './app.tsx'
 import { applyTheme } from './theme.ts'
 import { beginToSpeak } from './words/load.ts'
 
-endEarly()
+endPrefetch()
 applyTheme()
 const root = document.getElementById('app')
 try {

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../util/awaitable.ts'
 import type { BudgetPeriod } from './budget-period.ts'
 import type { Budget } from './budget.ts'
-import type { KeyRefusal } from './judge-key.ts'
+import type { KeyRefusal } from './check-key-bounds.ts'
 import type { Key, KeySettings } from './shapes/key.ts'
 import type { User } from './shapes/user.ts'
 import type { Micros } from '../util/units.ts'

@@ -15,7 +15,7 @@ import {
   queuedForMs,
   queuedMax,
   type Waiter,
-  type WaitingLine,
+  type RequestQueue,
   writeHead,
 } from './upstream/index.ts'
 
@@ -29,7 +29,7 @@ const earlyBytesMax = 65_536
 /** A call in progress, between a connection and the pump. Methods instead of closures: one object for each request. */
 export class UpstreamCall implements Call, Waiter, Timed {
   place = -1
-  line: WaitingLine | undefined
+  line: RequestQueue | undefined
   ahead: Waiter | undefined
   behind: Waiter | undefined
   turn = 0

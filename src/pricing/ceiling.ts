@@ -36,7 +36,7 @@ export function ceilingOf(rule: UsageRule, allowed: Allowed): Ceiling {
   const scenarios = [rule.prices, ...overrides.map(one => laidOver(rule.prices, one.prices))]
   return scenarios
     .map(rows => ceilingBy(rows, factor, allowed))
-    .reduce((dearest, one) => (one.amount > dearest.amount ? one : dearest))
+    .reduce((mostExpensive, one) => (one.amount > mostExpensive.amount ? one : mostExpensive))
 }
 
 /** The factor of the most expensive region; an answer is from one region. */

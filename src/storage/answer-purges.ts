@@ -1,5 +1,5 @@
 import type { AnswerPurge, PurgeScope } from '../domain/index.ts'
-import { leave, type Signed } from './people/trail.ts'
+import { appendTrail, type Signed } from './people/trail.ts'
 import { ask, type QueryProgram } from './query.ts'
 import { text, whole } from './rows.ts'
 import type { Scribe } from './writer-identity.ts'
@@ -18,7 +18,7 @@ export function* purgeAnswers(scribe: Scribe, { scope, by, at, reason }: Purging
     at,
   )
   const became = { model: model === '' ? null : model, key: keyId === '' ? null : keyId }
-  yield* leave(scribe, { by, at }, 'answer_cache.purge', model || keyId || 'all', null, became, reason)
+  yield* appendTrail(scribe, { by, at }, 'answer_cache.purge', model || keyId || 'all', null, became, reason)
   return null
 }
 

@@ -1,13 +1,13 @@
 import { systemClock } from '../util/clock.ts'
 import type { Audit, Storage } from '../domain/index.ts'
-import type { Copied, CopySource, CopyTarget, TableLayout } from './copy/ends.ts'
+import type { Copied, CopySource, CopyTarget, TableLayout } from './copy/source-and-target.ts'
 import { StorageError } from './errors.ts'
 import { logWaits } from './log-waits.ts'
 import type { Claim, Migration, OnWait, StorageOptions, StorageState } from './options.ts'
 import type { StartThread } from './sqlite/thread.ts'
 
 export { StorageError, type StorageErrorCode } from './errors.ts'
-export type { Copied } from './copy/ends.ts'
+export type { Copied } from './copy/source-and-target.ts'
 export type { Claim, Migration, StorageOptions, StorageState } from './options.ts'
 export type { StartThread } from './sqlite/thread.ts'
 

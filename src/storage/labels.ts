@@ -8,8 +8,8 @@ import {
   otherName,
 } from '../domain/labels.ts'
 import type { LogMatch, LogRow } from '../domain/index.ts'
-import { askIn } from './ask-in.ts'
-import { leave, type Signed } from './people/trail.ts'
+import { selectIn } from './select-in.ts'
+import { appendTrail, type Signed } from './people/trail.ts'
 import { ask, type QueryProgram } from './query.ts'
 import { text, textOrNull, whole } from './rows.ts'
 import type { Scribe } from './writer-identity.ts'
@@ -80,7 +80,7 @@ export function* eraseLabel(scribe: Scribe, { kind, name, by, at }: Erasing): Qu
   )
   const [row] = rows
   if (!row) return false
-  yield* leave(scribe, { by, at }, 'label.erase', text(row, 'id'), null, null)
+  yield* appendTrail(scribe, { by, at }, 'label.erase', text(row, 'id'), null, null)
   return true
 }
 
@@ -122,7 +122,7 @@ export function* namesOfLabels(ids: Iterable<string>): QueryProgram<ReadonlyMap<
     names.set(id, id === otherLabels[kind] ? otherName : erased + id.slice(labelPrefixes[kind].length))
     stored.push(id)
   }
-  for (const row of yield* askIn('SELECT id, name FROM label WHERE id IN (…)', stored)) {
+  for (const row of yield* selectIn('SELECT id, name FROM label WHERE id IN (…)', stored)) {
     const name = textOrNull(row, 'name')
     if (name !== null) names.set(text(row, 'id'), name)
   }

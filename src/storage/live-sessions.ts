@@ -1,5 +1,5 @@
 import type { OpenSession, SeenSession, SessionFilter } from '../domain/index.ts'
-import { leave, type Signed } from './people/trail.ts'
+import { appendTrail, type Signed } from './people/trail.ts'
 import { ask, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole, wholeOrNull } from './rows.ts'
 import type { Scribe, WriterIdentity } from './writer-identity.ts'
@@ -40,7 +40,7 @@ export function* endLiveSession(
   // Two people may end the session: the first one has done so.
   if (endedAt !== null) return true
   yield ask('UPDATE live_session SET ended_at = ? WHERE id = ?', at, id)
-  yield* leave(scribe, { by, at }, 'live_session.end', id, { key: keyId, model, gateway: host }, null, reason)
+  yield* appendTrail(scribe, { by, at }, 'live_session.end', id, { key: keyId, model, gateway: host }, null, reason)
   return true
 }
 

@@ -87,7 +87,7 @@ import {
   type Unlinking,
 } from './people/sign-in.ts'
 import { countRefused } from './people/refused.ts'
-import { leave, type Signed } from './people/trail.ts'
+import { appendTrail, type Signed } from './people/trail.ts'
 import { changeUser, createUser, setPassword } from './people/users.ts'
 import { addLabel, eraseLabel, noteSeen, pruneLabels } from './labels.ts'
 import { putView, removeView, type ViewPut, type ViewRemoval } from './people/views.ts'
@@ -101,7 +101,7 @@ import { decideVendorKey, type KeySpent, putVendorKey, spendOfKey } from './vend
 import type { Scribe } from './writer-identity.ts'
 import { aheadMs } from '../domain/budget.ts'
 import { payerColumns } from './accounts/levels.ts'
-import { giveHoldsBack } from './ledger/give-holds-back.ts'
+import { releaseHolds } from './ledger/release-holds.ts'
 
 /** Charges of one commit. */
 const lapseTogether = 500
@@ -120,7 +120,7 @@ function* lapse({ until, at }: { readonly until: number; readonly at: number }):
     at,
     until,
   )
-  yield* giveHoldsBack(charges)
+  yield* releaseHolds(charges)
   return charges.length
 }
 
@@ -368,7 +368,7 @@ function* writeBatch(identity: Scribe, { logs, delivered }: Batch): QueryProgram
 }
 
 function* note(identity: Scribe, { row, at }: Given<'note'>): QueryProgram<null> {
-  yield* leave(identity, { by: row.actor, at }, row.action, row.subject, row.before, row.after, row.reason)
+  yield* appendTrail(identity, { by: row.actor, at }, row.action, row.subject, row.before, row.after, row.reason)
   return null
 }
 

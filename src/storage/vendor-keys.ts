@@ -11,7 +11,7 @@ import {
 } from '../domain/index.ts'
 import { formatMoney } from '../util/index.ts'
 import { writeEvent } from './events/write-event.ts'
-import { leave, type Signed } from './people/trail.ts'
+import { appendTrail, type Signed } from './people/trail.ts'
 import { ask, lockRows, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole, wholeOrNull } from './rows.ts'
 import type { Scribe, WriterIdentity } from './writer-identity.ts'
@@ -84,7 +84,15 @@ export function* decideVendorKey(
   const after = yield* findWhole(decision)
   if (!after) return true
   const action = state === 'active' ? 'upstream_key.resume' : 'upstream_key.suspend'
-  yield* leave(scribe, { by, at }, action, `${upstream}/${key}`, before ? toFields(before) : {}, toFields(after), note)
+  yield* appendTrail(
+    scribe,
+    { by, at },
+    action,
+    `${upstream}/${key}`,
+    before ? toFields(before) : {},
+    toFields(after),
+    note,
+  )
   yield* addEvent(scribe, before, after, others, by)
   return true
 }

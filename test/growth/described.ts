@@ -2,7 +2,7 @@ import { describe as describeAnswer } from '../../plugins/image-tier-billing/des
 import { measureInputs } from '../../plugins/image-tier-billing/input-pixels.ts'
 import { DescribedScanner } from '../../plugins/image-tier-billing/scan-described.ts'
 import { DescribedEventScanner } from '../../plugins/image-tier-billing/scan-described-events.ts'
-import { wholeEventsBytesMax } from '../../plugins/image-tier-billing/whole-record.ts'
+import { wholeEventsBytesMax } from '../../plugins/image-tier-billing/held-record.ts'
 import { describe } from '../../plugins/translate/describe.ts'
 import { holdAnswer } from '../../plugins/translate/held-answer.ts'
 import { readAnswer } from '../../plugins/translate/read-answer.ts'

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { ImageHead } from '../../plugins/image-tier-billing/image-head.ts'
 import { fingerprintOf } from '../../plugins/image-tier-billing/idempotency.ts'
-import { findBase64, findPicture, isLink, unescapeText } from '../../plugins/image-tier-billing/judge-text.ts'
-import { loneLinksOf, mayBeLoneLinks } from '../../plugins/image-tier-billing/lone-links.ts'
+import { findBase64, findPicture, isLink, unescapeText } from '../../plugins/image-tier-billing/detect-picture.ts'
+import { linksOfLinkOnlyText, mayBeLinkOnly } from '../../plugins/image-tier-billing/link-only-text.ts'
 import { PictureBlocks } from '../../plugins/image-tier-billing/picture-blocks.ts'
 import { TextChannel } from '../../plugins/image-tier-billing/text-channel.ts'
 import { readForm } from '../../plugins/multipart-rewrite/read-form.ts'
@@ -325,7 +325,7 @@ function readHead(bytes: Buffer): void {
 
 function judgeText(bytes: Buffer): void {
   const text = unescapeText(bytes)
-  for (const judge of [findPicture, findBase64, isLink, loneLinksOf, mayBeLoneLinks]) judge(text)
+  for (const judge of [findPicture, findBase64, isLink, linksOfLinkOnlyText, mayBeLinkOnly]) judge(text)
 }
 
 function readPieces(bytes: Buffer): void {

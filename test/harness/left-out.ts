@@ -1,7 +1,7 @@
-import { type Scanned, Unrecognised } from '../../plugins/image-tier-billing/scanned.ts'
+import { type ScanResult, Unrecognised } from '../../plugins/image-tier-billing/scan-result.ts'
 import { readEvents } from '../fuzz/readers/read-events.ts'
 
-type Scanner = { write(chunk: Buffer): Scanned; end(): Scanned; readonly omitted: string | undefined }
+type Scanner = { write(chunk: Buffer): ScanResult; end(): ScanResult; readonly omitted: string | undefined }
 
 /** The result for an answer in which some part may be an unknown image. */
 export type LeftOut = {
@@ -17,7 +17,7 @@ export function leaveOut(scanner: Scanner, parts: readonly Buffer[]): LeftOut {
   const text = Buffer.concat(parts).toString()
   const out: Buffer[] = []
   let images = 0
-  const take = (scanned: Scanned): void => {
+  const take = (scanned: ScanResult): void => {
     out.push(...scanned.out)
     images += scanned.done.length
   }

@@ -9,7 +9,7 @@ import {
   type ParsedHead,
   Pool,
   type Waiter,
-  type WaitingLine,
+  type RequestQueue,
   writeHead,
 } from '../../src/engine/upstream/index.ts'
 import type { Connect } from '../../src/util/index.ts'
@@ -34,7 +34,7 @@ export type Question = {
 /** One request over the client, and all of its events, in order. */
 export class Asked implements Waiter {
   readonly isFresh: boolean
-  line: WaitingLine | undefined
+  line: RequestQueue | undefined
   ahead: Waiter | undefined
   behind: Waiter | undefined
   turn = 0

@@ -75,7 +75,7 @@ const exceptions: { readonly [file: string]: { readonly names: readonly string[]
     reason: 'the format that the adapter translates',
   },
   'plugins/format-bridge/messages/write-cache.ts': { names: ['messages'], reason: 'a field of a request' },
-  'plugins/format-bridge/own-thoughts.ts': { names: ['messages'], reason: 'a field of a request' },
+  'plugins/format-bridge/drop-translated-thoughts.ts': { names: ['messages'], reason: 'a field of a request' },
   'plugins/format-bridge/messages/parse-request.ts': { names: ['messages'], reason: 'a field of a request' },
   'plugins/format-bridge/chat/parse-request.ts': { names: ['messages'], reason: 'a field of a request' },
   'src/guardrails/texts.ts': { names: ['messages'], reason: 'a field of a request' },

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, normalize, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { anchorsOf, findDecisions, findNumbered, findReferences } from './references.ts'
+import { anchorsOf, findDecisions, findIdentityColumns, findReferences } from './references.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const { stdout } = await promisify(execFile)('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
@@ -41,7 +41,7 @@ function faultsOf(file: string, text: string): readonly string[] {
       ? []
       : [`${file}:${line}: there is no decision ${number}`],
   )
-  const numbered = findNumbered(text).map(({ line, words }) => `${file}:${line}: '${words}' leads to no page`)
+  const numbered = findIdentityColumns(text).map(({ line, words }) => `${file}:${line}: '${words}' leads to no page`)
   return [...dangling, ...undecided, ...numbered]
 }
 

@@ -27,7 +27,7 @@ export function findDecisions(text: string): readonly { readonly line: number; r
 }
 
 /** References to parts of documents that are not in this repository. */
-export function findNumbered(text: string): readonly { readonly line: number; readonly words: string }[] {
+export function findIdentityColumns(text: string): readonly { readonly line: number; readonly words: string }[] {
   return [...text.matchAll(numbered)].map(({ 0: words, index }) => ({ line: lineAt(text, index), words }))
 }
 

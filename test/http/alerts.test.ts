@@ -1,5 +1,5 @@
 import t from 'tap'
-import { stillOpen } from '../../src/admin/alerts-now.ts'
+import { stillOpen } from '../../src/admin/current-state.ts'
 import { dealtWith, findAlerts } from '../../src/admin/alerts.ts'
 import type { StoredEvent } from '../../src/domain/index.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'

@@ -106,15 +106,15 @@ t.test('reached thresholds are reported once a day, at the configured percentage
   const { storage } = started.gateway
   const settings = { name: 'daily', user: 'local', budget: 2 * price, budgetPeriod: 'day' } as const
   const { key, secret } = await createKey(storage, settings)
-  const spendAll = async (): Promise<void> => {
+  const bookKeySpending = async (): Promise<void> => {
     for (const status of [200, 200, 402, 402]) {
       t.equal((await ask(started, secret)).status, status, caseName({ status }))
       await started.settled()
     }
   }
-  await spendAll()
+  await bookKeySpending()
   await pass(started, clock, day)
-  await spendAll()
+  await bookKeySpending()
   const { events } = await storage.events.page({
     after: null,
     limit: 100,

@@ -145,13 +145,13 @@ async function ended(started: Started, key: string, id: string): Promise<Told> {
   return tell(started, key, id)
 }
 
-async function handOver({ post }: Started, n = 1): Promise<string> {
+async function chooseSecretOutput({ post }: Started, n = 1): Promise<string> {
   const res = await post('/v1/images/generations', { ...request, n }, detached)
   return ((await res.json()) as { id: string }).id
 }
 
 faulty('a job whose time passed while no gateway was there is asked for before it is given up', async (t, stand) => {
-  const id = await handOver(stand)
+  const id = await chooseSecretOutput(stand)
   await stand.gateway.close()
   stand.time.move(3_600_000)
   stand.vendor.says = () => ready
@@ -164,7 +164,7 @@ faulty('a job whose time passed while no gateway was there is asked for before i
 faulty(
   'a job that never ends is given up when its time is over: its charge is for a person to see',
   async (t, stand) => {
-    const id = await handOver(stand)
+    const id = await chooseSecretOutput(stand)
     const waited = stand.post('/v1/images/generations', request)
     await until(() => stand.vendor.polls >= 4)
     stand.time.move(3_600_000)
@@ -186,7 +186,7 @@ faulty('an upstream that fails for a while, or breaks off, is asked on', async (
 
 faulty('a job that the upstream has forgotten has failed, and costs nothing', async (t, stand) => {
   stand.vendor.says = () => 404
-  const id = await handOver(stand)
+  const id = await chooseSecretOutput(stand)
   t.match(await ended(stand, stand.key, id), { status: 'failed', response: { error: { message: 'it says no' } } })
   t.match(await stand.charges(), [{ id, state: 'voided' }])
 })
@@ -194,7 +194,7 @@ faulty('a job that the upstream has forgotten has failed, and costs nothing', as
 faulty('work of which some was refused is asked for by whoever has promised it', async (t, stand) => {
   stand.vendor.refuses.add(2)
   stand.vendor.says = () => ready
-  const id = await handOver(stand, 3)
+  const id = await chooseSecretOutput(stand, 3)
   t.match(await ended(stand, stand.key, id), { status: 'succeeded' })
   t.match(await stand.charges(), [{ id, state: 'settled', amount: '0.02' }])
 })
@@ -202,7 +202,7 @@ faulty('work of which some was refused is asked for by whoever has promised it',
 faulty(
   'a model that is gone from the file leaves its job running: it goes on when the model is there again',
   async (t, stand) => {
-    const id = await handOver(stand)
+    const id = await chooseSecretOutput(stand)
     await stand.reload(gone)
     const without = await stand.reopen()
     stand.vendor.says = () => ready
@@ -217,7 +217,7 @@ faulty(
 )
 
 faulty('a job whose model stays away is given up in its time, and its charge ends with it', async (t, stand) => {
-  const id = await handOver(stand)
+  const id = await chooseSecretOutput(stand)
   await stand.gateway.close()
   await stand.reload(gone)
   stand.time.move(3_600_000)
@@ -233,7 +233,7 @@ faulty('a job whose model stays away is given up in its time, and its charge end
 
 faulty('a job of which some was paid, and the rest never ends, is answered with what there is', async (t, stand) => {
   stand.vendor.says = work => (work === 1 ? ready : pending)
-  const id = await handOver(stand, 2)
+  const id = await chooseSecretOutput(stand, 2)
   await until(async () => ((await stand.gateway.storage.ledger.find(id))?.lines.length ?? 0) > 0)
   await stand.gateway.close()
   stand.time.move(3_600_000)
@@ -249,7 +249,7 @@ for (const [says, forgotten] of [
 ] as const)
   faulty(`a job of which some was paid, and whose upstream then ${says}, ends at what was paid`, async (t, stand) => {
     stand.vendor.says = work => (work === 1 ? ready : pending)
-    const id = await handOver(stand, 2)
+    const id = await chooseSecretOutput(stand, 2)
     await until(async () => ((await stand.gateway.storage.ledger.find(id))?.lines.length ?? 0) > 0)
     await stand.gateway.close()
     stand.vendor.says = work => ((forgotten as readonly number[]).includes(work) ? 404 : ready)
@@ -261,7 +261,7 @@ for (const [says, forgotten] of [
 
 faulty('what came after its charge had ended is not handed out beside what was paid', async (t, stand) => {
   stand.vendor.says = work => (work === 1 ? ready : pending)
-  const id = await handOver(stand, 2)
+  const id = await chooseSecretOutput(stand, 2)
   await until(() => stand.vendor.polls >= 4)
   stand.time.move(3_600_000)
   await ended(stand, stand.key, id)
@@ -277,7 +277,7 @@ faulty('what came after its charge had ended is not handed out beside what was p
 })
 
 faulty('images whose charge waits for a person are not handed out', async (t, stand) => {
-  const id = await handOver(stand)
+  const id = await chooseSecretOutput(stand)
   await stand.gateway.close()
   const db = new DatabaseSync(join(stand.folder, 'tollgate.db'), { timeout: 5_000 })
   db.exec(`UPDATE key SET held = 0; UPDATE charge SET state = 'needs_review', reason = 'by hand', ended_at = 1`)
@@ -313,7 +313,7 @@ faulty('work that cannot be written down is waited for all the same', async (t, 
 
 faulty('a job that ends while nothing can be written is asked for again when it can', async (t, stand) => {
   const file = fileOf(stand)
-  const id = await handOver(stand)
+  const id = await chooseSecretOutput(stand)
   await until(() => stand.vendor.polls > 0)
   let isAway = false
   stand.vendor.before = async method => {
@@ -356,7 +356,7 @@ faulty(
 )
 
 faulty('a reload changes neither a job nor what it costs', async (t, stand) => {
-  const id = await handOver(stand)
+  const id = await chooseSecretOutput(stand)
   await stand.reload([['prices: { 1K: "0.01", 2K: "0.03" }', 'prices: { 1K: "0.07", 2K: "0.09" }']])
   stand.vendor.says = () => ready
   t.match(await ended(stand, stand.key, id), { status: 'succeeded' })

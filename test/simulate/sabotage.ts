@@ -107,7 +107,7 @@ export const sabotages: readonly Sabotage[] = [
     says: 'requests of all clients wait in one line',
     edits: [
       [
-        'src/engine/upstream/waiting-line.ts',
+        'src/engine/upstream/request-queue.ts',
         "function payerOf({ payer = '' }: Waiter): string {\n  return payer",
         "function payerOf(_: Waiter): string {\n  return ''",
       ],
@@ -177,7 +177,7 @@ export const sabotages: readonly Sabotage[] = [
     oracle: 'stuck-money',
     says: 'a charge that comes to nothing keeps its hold',
     edits: [
-      ['src/storage/ledger/give-holds-back.ts', 'UPDATE key SET held = held - ?', 'UPDATE key SET held = held - 0 * ?'],
+      ['src/storage/ledger/release-holds.ts', 'UPDATE key SET held = held - ?', 'UPDATE key SET held = held - 0 * ?'],
     ],
   },
   {
@@ -372,7 +372,7 @@ export const sabotages: readonly Sabotage[] = [
     says: 'any count that an upstream tells is believed',
     edits: [
       [
-        'plugins/token-usage/judge-usage.ts',
+        'plugins/token-usage/check-usage.ts',
         'count > mostOf(unit, { sent, answerBytes, unseen, body })',
         'count > mostOf(unit, { sent, answerBytes, unseen, body }) * 1e6',
       ],
@@ -439,7 +439,9 @@ export const sabotages: readonly Sabotage[] = [
     name: 'segment-on-the-house',
     oracle: 'exactly-once',
     says: 'what charges in a segment come to is booked on no key',
-    edits: [['src/storage/charge-batches/write.ts', 'yield* spendAll(identity, spent, now)', 'void spendAll']],
+    edits: [
+      ['src/storage/charge-batches/write.ts', 'yield* bookKeySpending(identity, spent, now)', 'void bookKeySpending'],
+    ],
   },
   {
     name: 'resent-anew',

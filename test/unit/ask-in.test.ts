@@ -1,5 +1,5 @@
 import t from 'tap'
-import { askIn } from '../../src/storage/ask-in.ts'
+import { selectIn } from '../../src/storage/select-in.ts'
 import type { Row } from '../../src/storage/query.ts'
 
 /** Returns a row for each value of each statement, and counts the statements. */
@@ -8,7 +8,7 @@ function answer(values: readonly number[]): {
   readonly statements: number
   readonly forms: Set<string>
 } {
-  const steps = askIn('SELECT id FROM key WHERE id IN (…)', values)
+  const steps = selectIn('SELECT id FROM key WHERE id IN (…)', values)
   const forms = new Set<string>()
   let statements = 0
   let next = steps.next()

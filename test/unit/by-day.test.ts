@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { spellsAt } from '../../src/domain/budget.ts'
-import { spendOfAll } from '../../src/storage/accounts/spend-of-all.ts'
+import { bookSpending } from '../../src/storage/accounts/book-spending.ts'
 import { byDay } from '../../src/storage/by-day.ts'
-import { spendAll } from '../../src/storage/keys/spend-all.ts'
+import { bookKeySpending } from '../../src/storage/keys/book-key-spending.ts'
 import type { Spent } from '../../src/storage/charge-batches/draft.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { clockAt, newKey } from '../contract/storage.ts'
@@ -47,8 +47,8 @@ t.test('rows are on the new day, with its sum, whatever the order of days and ke
   ]
   const identity = { zone: 'UTC', part: 'a' }
   connection.transact(() => {
-    connection.run(spendAll(identity, spent, after))
-    connection.run(spendOfAll(identity, spent, after))
+    connection.run(bookKeySpending(identity, spent, after))
+    connection.run(bookSpending(identity, spent, after))
   })
   const read = (sql: string): unknown => connection.all({ sql, params: [] }).map(row => ({ ...row }))
   t.match(read('SELECT kind, spent, day_start, day_spent FROM account ORDER BY kind'), [
@@ -62,8 +62,8 @@ t.test('rows are on the new day, with its sum, whatever the order of days and ke
   // A late charge of the day before, hours later: each day gets its own amount, and key rows stay on the current day.
   connection.transact(() => {
     const late: readonly Spent[] = [[first, 30, before - 10 * hour, 'ann', 'lab']]
-    connection.run(spendAll(identity, late, after + 9 * hour))
-    connection.run(spendOfAll(identity, late, after + 9 * hour))
+    connection.run(bookKeySpending(identity, late, after + 9 * hour))
+    connection.run(bookSpending(identity, late, after + 9 * hour))
   })
   t.match(read('SELECT spent, day_start, day_spent FROM account'), [
     { spent: 157, day_start: dayOf(after), day_spent: 120 },

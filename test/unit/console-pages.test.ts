@@ -15,7 +15,7 @@ import { placeOf } from '../../src/console/pages/audit/place-of.ts'
 import { isNone, valueText } from '../../src/console/pages/audit/value-text.ts'
 import { findPlace, forgetPlaces, keepPlace } from '../../src/console/pages/playground/places.ts'
 import { comparisonOf, partnerOf } from '../../src/console/pages/costs/compare.ts'
-import { type Part, sheetsOf } from '../../src/console/pages/costs/sheets.ts'
+import { type Part, costsByCurrency } from '../../src/console/pages/costs/currency-costs.ts'
 import { statementMonthOf } from '../../src/console/pages/costs/statement-month.ts'
 import { unitCostOf } from '../../src/console/pages/costs/unit-cost.ts'
 import { zoneOf } from '../../src/console/zone.ts'
@@ -457,7 +457,7 @@ t.test('the rows of costs add up to their sum, also for the previous days', t =>
     tokens: 0,
     saved: '0.00',
   })
-  const [sheet] = sheetsOf({
+  const [sheet] = costsByCurrency({
     zone: 'UTC',
     since: '2026-09-02T00:00:00.000Z',
     until: '2026-09-03T00:00:00.000Z',

@@ -2,7 +2,12 @@ import t from 'tap'
 import { describe } from '../../plugins/image-tier-billing/described-places.ts'
 import { DescribedEventScanner } from '../../plugins/image-tier-billing/scan-described-events.ts'
 import { type DescribedOptions, DescribedScanner } from '../../plugins/image-tier-billing/scan-described.ts'
-import { type FoundImage, type Scanned, type Scanner, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
+import {
+  type FoundImage,
+  type ScanResult,
+  type Scanner,
+  tailBytes,
+} from '../../plugins/image-tier-billing/scan-result.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
 import { leaveOut } from '../harness/left-out.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -49,7 +54,7 @@ const url = (to: string, more: object = {}) => ({ type: 'image_url', image_url: 
 function scan(scanner: Scanner, pieces: readonly Buffer[]): { out: string; done: FoundImage[] } {
   const out: Buffer[] = []
   const done: FoundImage[] = []
-  const take = (scanned: Scanned): void => {
+  const take = (scanned: ScanResult): void => {
     out.push(...scanned.out)
     done.push(...scanned.done)
   }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { foldNotes } from '../../src/cli/fold-notes.ts'
+import { selectFindings } from '../../src/cli/select-findings.ts'
 import type { LintFinding } from '../../src/index.ts'
 import { makeFolder } from '../harness/folder.ts'
 
@@ -19,7 +19,7 @@ t.test('many notes of a kind are folded, errors and warnings never', async t => 
   const all = (['note', 'warning', 'error'] as const).flatMap(severity =>
     lines.map(line => finding(severity, `${severity}_of_a_kind`, line)),
   )
-  const { shown, more } = foldNotes([...all, finding('note', 'another', 9)])
+  const { shown, more } = selectFindings([...all, finding('note', 'another', 9)])
   t.same(
     shown.map(({ code, line }) => `${code} ${line}`).filter(text => text.includes('note') || text.includes('another')),
     ['note_of_a_kind 1', 'note_of_a_kind 2', 'note_of_a_kind 3', 'another 9'],

@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { handOver } from '../../src/cli/hand-over.ts'
+import { chooseSecretOutput } from '../../src/cli/secret-output.ts'
 import { caseName } from '../harness/case-name.ts'
 
 t.test('two databases in one folder keep their first keys in separate files', async t => {
@@ -15,13 +15,13 @@ t.test('two databases in one folder keep their first keys in separate files', as
     { storage: postgres, file: join(folder, 'staging.yaml'), name: 'tollgate-first-key-staging.yaml' },
   ]
   for (const { storage, file } of places) {
-    const place = await handOver('tollgate-first-key', { storage, file }, { isTerminal: false, env: {} })
+    const place = await chooseSecretOutput('tollgate-first-key', { storage, file }, { isTerminal: false, env: {} })
     if (place.kind === 'file') await place.write(storage)
   }
   for (const { storage, name } of places)
     t.equal(await readFile(join(folder, name), 'utf8'), storage, caseName({ name }))
 
-  const plain = await handOver(
+  const plain = await chooseSecretOutput(
     'tollgate-first-key',
     { storage: postgres, file: config },
     { isTerminal: false, env: { STATE_DIRECTORY: t.testdir({}) } },
@@ -34,7 +34,7 @@ t.test('a secret is in a new file, which no process has open, and nothing else i
   const folder = t.testdir({ 'gateway.yaml': '', 'of-others': 'theirs\n' })
   const path = join(folder, 'tollgate-first-key')
   const plan = { storage: 'postgres://tollgate@db.example/tollgate', file: join(folder, 'gateway.yaml') }
-  const hand = () => handOver('tollgate-first-key', plan, { isTerminal: false, env: {} })
+  const hand = () => chooseSecretOutput('tollgate-first-key', plan, { isTerminal: false, env: {} })
   await writeFile(path, 'the old secret\n', { mode: 0o644 })
   const reader = await open(path, 'r')
   const place = await hand()
@@ -47,7 +47,7 @@ t.test('a secret is in a new file, which no process has open, and nothing else i
   const linked = join(folder, 'linked')
   await mkdir(linked)
   await symlink(join(folder, 'of-others'), join(linked, 'tollgate-first-key'))
-  const other = await handOver(
+  const other = await chooseSecretOutput(
     'tollgate-first-key',
     { ...plan, file: join(linked, 'gateway.yaml') },
     { isTerminal: false, env: {} },
@@ -62,7 +62,7 @@ t.test('a folder in place of the file is reported before a secret exists', async
   const folder = t.testdir({ 'gateway.yaml': '' })
   await mkdir(join(folder, 'tollgate-first-key'))
   const plan = { storage: 'postgres://tollgate@db.example/tollgate', file: join(folder, 'gateway.yaml') }
-  const place = await handOver('tollgate-first-key', plan, { isTerminal: false, env: {} })
+  const place = await chooseSecretOutput('tollgate-first-key', plan, { isTerminal: false, env: {} })
   t.match(place, { kind: 'nowhere', reason: /EISDIR|EEXIST|ENOTEMPTY/ })
   t.strictSame((await readdir(folder)).toSorted(), ['gateway.yaml', 'tollgate-first-key'])
 })

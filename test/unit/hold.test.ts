@@ -9,7 +9,7 @@ import { addChargeItem } from '../../src/storage/ledger/charge-item.ts'
 import { resolve } from '../../src/storage/ledger/resolve.ts'
 import { settle } from '../../src/storage/ledger/settle.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
-import { foldCopied } from '../../src/storage/accounts/fold.ts'
+import { mergeCopied } from '../../src/storage/accounts/merge-parts.ts'
 import { LabelPlaces } from '../../src/storage/label-places.ts'
 import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
 import type { Query, QueryProgram, Row } from '../../src/storage/query.ts'
@@ -275,7 +275,7 @@ t.test('an idempotency key', async t => {
 t.test('[3.4] all account rows of a copied shared database are added to the main rows at the start', async t => {
   connection.db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
     INSERT INTO account (kind, name, part, spent) SELECT 'user', 'copied' || (i % 600), 'gateway_' || i || '.', 5 FROM n`)
-  connection.run(foldCopied(self, now))
+  connection.run(mergeCopied(self, now))
   const sums = `SELECT count(*) AS rows, sum(spent) AS spent, max(part) AS part FROM account WHERE name LIKE 'copied%'`
   t.same({ ...read(sums) }, { rows: 600, spent: 6_000, part: '' })
 })

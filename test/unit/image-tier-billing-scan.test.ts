@@ -1,7 +1,7 @@
 import t from 'tap'
 import { EventScanner } from '../../plugins/image-tier-billing/scan-events.ts'
 import { ImageScanner } from '../../plugins/image-tier-billing/scan-images.ts'
-import { type FoundImage, type Scanned, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
+import { type FoundImage, type ScanResult, tailBytes } from '../../plugins/image-tier-billing/scan-result.ts'
 import { readEvents } from '../fuzz/readers/read-events.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
 import { avifHead, gifHead, jpegHead, pngHead, webpHead } from '../harness/image-heads.ts'
@@ -130,7 +130,7 @@ const heldFrom = (raw: string): number => Math.max(0, raw.length - tailBytes)
  * Runs a scanner over randomly cut bytes, and checks after every piece that no image's end was sent before its charge.
  */
 function run(
-  scanner: { write(chunk: Buffer): Scanned; end(): Scanned },
+  scanner: { write(chunk: Buffer): ScanResult; end(): ScanResult },
   bytes: Buffer,
   cut: () => number,
   planted: readonly Planted[],
@@ -144,7 +144,7 @@ function run(
   const ends = planted.map(({ raw }) => raw.slice(Math.max(heldFrom(raw), raw.length - 160)).slice(0, 48))
   let went = 0
   let tail = ''
-  const take = (scanned: Scanned): void => {
+  const take = (scanned: ScanResult): void => {
     done.push(...scanned.done)
     for (const piece of scanned.out) {
       out.push(piece)

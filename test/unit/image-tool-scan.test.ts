@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type FoundImage, type Scanned, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
+import { type FoundImage, type ScanResult, tailBytes } from '../../plugins/image-tier-billing/scan-result.ts'
 import { ToolAnswerScanner } from '../../plugins/image-tier-billing/scan-tool-answer.ts'
 import { ToolEventScanner } from '../../plugins/image-tier-billing/scan-tool-events.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
@@ -19,7 +19,7 @@ const call = (id: string | undefined, result: string | null) => ({ id, type: 'im
 const done = (item: object): string => event({ type: 'response.output_item.done', output_index: 0, item })
 const completed = (output: object[]): string => event({ type: 'response.completed', response: { id: 'r', output } })
 
-type Scanner = { write(chunk: Buffer): Scanned; end(): Scanned }
+type Scanner = { write(chunk: Buffer): ScanResult; end(): ScanResult }
 
 function scan(scanner: Scanner, parts: readonly Buffer[]): { out: string; done: FoundImage[] } {
   const out: Buffer[] = []

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { importConfig, loadConfig } from '../../src/index.ts'
-import { dearest } from '../../src/tools/import/dearest.ts'
+import { mostExpensive } from '../../src/tools/import/most-expensive.ts'
 import type { Cost } from '../../src/tools/import/write-config.ts'
 import { runCommand } from '../harness/commands.ts'
 import { importShapes, marks, migrationPage, tablePath, writeShapes } from '../harness/import-shapes.ts'
@@ -277,7 +277,7 @@ t.test('the highest of several prices is never below one of them', async t => {
       ],
     },
   )
-  const cost = dearest([flat, tiered])
+  const cost = mostExpensive([flat, tiered])
   t.same(cost.kind === 'prices' && Object.fromEntries(cost.prices), {
     input: '2.00',
     cached_input: '2.00',
@@ -291,14 +291,14 @@ t.test('the highest of several prices is never below one of them', async t => {
     { input: '1.00', output: '2.00' },
     { overrides: [{ if: { input_above: 128_000 }, prices: { input: '9.00' } }] },
   )
-  t.match(dearest([tiered, more]), {
+  t.match(mostExpensive([tiered, more]), {
     overrides: [
       { if: { input_above: 200_000 }, prices: { input: '9.00', output: '15.00' } },
       { if: { input_above: 128_000 }, prices: { input: '9.00', output: '15.00' } },
     ],
   })
-  t.equal(dearest([tiered, tiered]), tiered, 'the same price keeps its discounts')
-  t.same(dearest([{ kind: 'free' }, flat]), flat)
+  t.equal(mostExpensive([tiered, tiered]), tiered, 'the same price keeps its discounts')
+  t.same(mostExpensive([{ kind: 'free' }, flat]), flat)
 })
 
 t.test('a pattern becomes the matching models of the table, each with its price', async t => {

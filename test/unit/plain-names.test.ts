@@ -1,7 +1,7 @@
 import t from 'tap'
 import { print, say } from '../../src/cli/exit.ts'
 import { formatTable } from '../../src/cli/table.ts'
-import { writeOut } from '../../src/cli/write-out.ts'
+import { safeLine } from '../../src/cli/safe-text.ts'
 import { escapeUnprintable } from '../../src/util/unprintable.ts'
 import { newKey } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
@@ -58,7 +58,7 @@ t.test('the storage accepts no name with control characters from any source', as
 
 t.test('names from an older database cannot control a terminal', t => {
   for (const name of odd) {
-    t.equal(writeOut(name), escapeUnprintable(name), caseName({ name: escapeUnprintable(name) }))
+    t.equal(safeLine(name), escapeUnprintable(name), caseName({ name: escapeUnprintable(name) }))
     t.equal(
       formatTable(['name', 'of'], [[name, 'x']]).split('\n').length,
       2,

@@ -5,7 +5,7 @@ import { draftConfig, formatConfig, listRecipes, loadConfig, mergeRecipes, type 
 import { caseName } from '../harness/case-name.ts'
 import { makeFolder } from '../harness/folder.ts'
 import { merge, readRecipes, type Tree } from '../harness/recipes.ts'
-import { layOver, overlaps } from '../../src/tools/recipes/lay-over.ts'
+import { overlay, overlaps } from '../../src/tools/recipes/overlay.ts'
 import { editShipped } from '../harness/project.ts'
 import { pictureIn } from '../harness/vendors.ts'
 import { start } from '../harness/start.ts'
@@ -168,7 +168,7 @@ t.test('[10] an addition to a family is merged as if written that way', async t 
     for (const [i, text] of texts.entries())
       for (const base of texts.slice(0, i)) {
         if (!overlaps(base, text)) continue
-        const laid = layOver(base, text)
+        const laid = overlay(base, text)
         t.strictSame(parse(laid), merge(parse(base) as Tree, parse(text) as Tree), caseName({ page, i }))
         for (const comment of base.match(/# .*$/gm) ?? []) t.ok(laid.includes(comment), comment)
       }
@@ -176,7 +176,7 @@ t.test('[10] an addition to a family is merged as if written that way', async t 
   const { text, left } = await mergeRecipes(shipped, both)
   t.strictSame(left, [], 'it replaces the shorter version')
   t.match(text, /streams: \[image\.generate, image\.edit, generate\]/)
-  const flow = layOver('a: { b: 1 } # one\nc: 2\n', 'a:\n  d:\n    e: 3 # two\nc: 4\n')
+  const flow = overlay('a: { b: 1 } # one\nc: 2\n', 'a:\n  d:\n    e: 3 # two\nc: 4\n')
   t.strictSame(parse(flow), { a: { b: 1, d: { e: 3 } }, c: 4 })
 })
 

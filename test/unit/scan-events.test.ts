@@ -1,6 +1,6 @@
 import t from 'tap'
 import { EventScanner } from '../../plugins/image-tier-billing/scan-events.ts'
-import { afterImageBytesMax, linkBytesMax, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
+import { afterImageBytesMax, linkBytesMax, tailBytes } from '../../plugins/image-tier-billing/scan-result.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
 import { inPieces, leaveOut } from '../harness/left-out.ts'
 import { pngHead } from '../harness/image-heads.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ImageScanner, type ImageScannerOptions } from '../../plugins/image-tier-billing/scan-images.ts'
-import { linkBytesMax, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
+import { linkBytesMax, tailBytes } from '../../plugins/image-tier-billing/scan-result.ts'
 import { pngHead } from '../harness/image-heads.ts'
 import { inPieces, leaveOut } from '../harness/left-out.ts'
 import { caseName } from '../harness/case-name.ts'

@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv'
 import t from 'tap'
 import { inspect } from '../../plugins/size-normalize/inspect.ts'
-import { foresee, readRequestedSize } from '../../plugins/size-normalize/foresee.ts'
+import { expectedSize, readRequestedSize } from '../../plugins/size-normalize/expected-size.ts'
 import { sendFields } from '../../plugins/size-normalize/send-fields.ts'
 import { sizeNormalize } from '../../plugins/size-normalize/plugin.ts'
 import { readSize } from '../../plugins/size-normalize/read-size.ts'
@@ -306,7 +306,7 @@ t.test('the sent fields are data', async t => {
       ['fixed', 'yes'],
     ],
   )
-  t.same(foresee(own, 'image.edit', { kind: 'pixels', width: 200, height: 101 }), { width: 512, height: 256 })
+  t.same(expectedSize(own, 'image.edit', { kind: 'pixels', width: 200, height: 101 }), { width: 512, height: 256 })
   const both = facet({ ...unsent, send: { size: 'as-sent', resolution: '{resolution}' } })
   t.same([...sendFields(both, 'image.generate', { kind: 'label', label: '1k' })], [['resolution', '1k']])
 })

@@ -5,8 +5,8 @@ import { DescribedEventScanner } from '../../plugins/image-tier-billing/scan-des
 import { DescribedScanner } from '../../plugins/image-tier-billing/scan-described.ts'
 import { ImageScanner } from '../../plugins/image-tier-billing/scan-images.ts'
 import { ToolAnswerScanner } from '../../plugins/image-tier-billing/scan-tool-answer.ts'
-import type { FoundImage, Scanned, Scanner } from '../../plugins/image-tier-billing/scanned.ts'
-import { Unrecognised } from '../../plugins/image-tier-billing/scanned.ts'
+import type { FoundImage, ScanResult, Scanner } from '../../plugins/image-tier-billing/scan-result.ts'
+import { Unrecognised } from '../../plugins/image-tier-billing/scan-result.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { pngHead } from '../harness/image-heads.ts'
@@ -94,7 +94,7 @@ const texts: readonly Text[] = [
 function scan(scanner: Scanner, pieces: readonly Buffer[]): { out: string; done: FoundImage[]; refused?: string } {
   const out: Buffer[] = []
   const done: FoundImage[] = []
-  const take = (scanned: Scanned): void => {
+  const take = (scanned: ScanResult): void => {
     out.push(...scanned.out)
     done.push(...scanned.done)
   }

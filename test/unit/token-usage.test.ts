@@ -3,7 +3,7 @@ import { countCharacters } from '../../plugins/token-usage/count-characters.ts'
 import { reviewCharge } from '../../plugins/token-usage/review-charge.ts'
 import { tokenUsage } from '../../plugins/token-usage/plugin.ts'
 import { inspect } from '../../plugins/token-usage/inspect.ts'
-import { judgeUsage } from '../../plugins/token-usage/judge-usage.ts'
+import { checkUsage } from '../../plugins/token-usage/check-usage.ts'
 import { type Ended, rateRequest } from '../../plugins/token-usage/rate-request.ts'
 import { EventReader } from '../../plugins/token-usage/read-events.ts'
 import { MemberReader } from '../../plugins/token-usage/read-members.ts'
@@ -197,7 +197,7 @@ t.test('[6.3] a report beyond what the bytes can carry is rejected, one of reaso
   const body = jsonBody({ model: 'm', messages: [] })
   const sent = body.kind === 'json' ? body.json.bytes.length : 0
   const judged = (usage: Counts, more: Partial<UsageFacet> = {}, of: Body = body) =>
-    judgeUsage(used(usage), { body: of, answerBytes: 100, facet: { ...facet, ...more } })
+    checkUsage(used(usage), { body: of, answerBytes: 100, facet: { ...facet, ...more } })
   const right: Counts[] = [
     { input: 0, output: 1 },
     { input: sent + 1_000_000, cached_input: sent + 1_000_000, output: 1_000_100 },

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { usageSorts } from '../../src/cli/program.ts'
 import { parseMoney, timeOfId } from '../../src/util/index.ts'
-import { shareOut } from '../../src/storage/ledger/share-out.ts'
+import { splitAmount } from '../../src/storage/ledger/split-amount.ts'
 import { clockAt } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -15,7 +15,7 @@ const from = Date.UTC(2026, 9, 30, 20)
 t.test('parts of an amount are whole, and add up to it', async t => {
   fc.assert(
     fc.property(fc.nat(), fc.array(fc.nat(10 ** 12), { minLength: 1, maxLength: 9 }), (amount, weights) => {
-      const parts = shareOut(amount, weights)
+      const parts = splitAmount(amount, weights)
       t.equal(
         parts.reduce((all, one) => all + one, 0),
         amount,
@@ -24,8 +24,8 @@ t.test('parts of an amount are whole, and add up to it', async t => {
     }),
     { numRuns: 50, seed },
   )
-  t.strictSame(shareOut(70_000, [30_000, 40_000]), [30_000, 40_000])
-  t.strictSame(shareOut(5, [0, 0]), [0, 5])
+  t.strictSame(splitAmount(70_000, [30_000, 40_000]), [30_000, 40_000])
+  t.strictSame(splitAmount(5, [0, 0]), [0, 5])
 })
 
 t.test(`every sum of random charges with refunds equals the ledger's, to the micro-unit (seed ${seed})`, async t => {

@@ -1,6 +1,6 @@
 import type { Json, RerouteAsk, Rerouted } from '../../../src/plugin-api/index.ts'
 import { tokensOfText } from '../estimate.ts'
-import { judgeLosses } from '../judge-losses.ts'
+import { checkLosses } from '../check-losses.ts'
 import { formatsOf, kinds } from '../kinds.ts'
 import { AnswerFault, type JsonObject } from '../neutral/index.ts'
 import { readRequest } from '../read-request.ts'
@@ -27,7 +27,7 @@ export function translateEmbedding(
   if (!formats || body.kind !== 'json') return undefined
   const { client, upstream } = formats
   const request = readRequest(body, value => client.parseRequest(value))
-  const dropped = judgeLosses(request.losses, { model, says: client.says, format: upstream.operation })
+  const dropped = checkLosses(request.losses, { model, says: client.says, format: upstream.operation })
   const bytes = Buffer.from(JSON.stringify(upstream.writeRequest(request, model.name)))
   const path = upstream.path?.(request)
   const rerouted: Rerouted = {

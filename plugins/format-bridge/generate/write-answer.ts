@@ -4,7 +4,7 @@ import {
   type AnswerUsage,
   asObject,
   compact,
-  isCutCall,
+  isTruncatedCall,
   type JsonObject,
   packSeal,
   parseJson,
@@ -16,7 +16,7 @@ import {
 } from '../neutral/index.ts'
 
 export function writeAnswer(answer: Answer, facts: WriteFacts): JsonObject {
-  const parts = answer.parts.filter(part => !isCutCall(part, answer.stop)).flatMap(writePart)
+  const parts = answer.parts.filter(part => !isTruncatedCall(part, answer.stop)).flatMap(writePart)
   const tokens = answer.parts.flatMap(part => (part.kind === 'text' ? (part.logprobs ?? []) : []))
   return writeRecord(facts, {
     parts,

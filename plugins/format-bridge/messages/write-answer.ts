@@ -5,7 +5,7 @@ import {
   asObject,
   type Citation,
   compact,
-  isCutCall,
+  isTruncatedCall,
   type JsonObject,
   packCallSeal,
   packSeal,
@@ -23,7 +23,7 @@ export function writeAnswer({ parts, stop, usage }: Answer, facts: WriteFacts): 
     role: 'assistant',
     model,
     // The SDK does the same for a stream.
-    content: parts.flatMap(part => writePart(isCutCall(part, stop) ? { ...part, arguments: '' } : part)),
+    content: parts.flatMap(part => writePart(isTruncatedCall(part, stop) ? { ...part, arguments: '' } : part)),
     stop_reason: writeStop(stop),
     stop_sequence: stop.sequence ?? null,
     usage: writeUsage(usage ?? { input: facts.inputEstimate, output: 0 }),

@@ -1,6 +1,6 @@
 import type { RerouteAsk, Rerouted } from '../../../src/plugin-api/index.ts'
 import { withClientDefaults } from '../client-defaults.ts'
-import { judgeLosses } from '../judge-losses.ts'
+import { checkLosses } from '../check-losses.ts'
 import { formatsOf, kinds } from '../kinds.ts'
 import { RequestFault } from '../neutral/index.ts'
 import { readRequest } from '../read-request.ts'
@@ -28,7 +28,7 @@ export function translateSpeech(
   })
   const written = upstream.writeRequest(request, model.name, voice)
   const losses = [...request.losses, ...written.losses]
-  const dropped = judgeLosses(losses, { model, says: client.says, format: upstream.operation })
+  const dropped = checkLosses(losses, { model, says: client.says, format: upstream.operation })
   const rerouted: Rerouted = {
     operation: upstream.operation,
     body: { kind: 'json', json: ask.parseObject(Buffer.from(JSON.stringify(written.body))) },

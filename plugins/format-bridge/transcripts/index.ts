@@ -1,6 +1,6 @@
 import { type Json, type Part, readField, type RerouteAsk, type Rerouted } from '../../../src/plugin-api/index.ts'
 import { withClientDefaults } from '../client-defaults.ts'
-import { judgeLosses } from '../judge-losses.ts'
+import { checkLosses } from '../check-losses.ts'
 import { formatsOf, kinds } from '../kinds.ts'
 import { asText, type JsonObject } from '../neutral/index.ts'
 import { reading } from '../read-request.ts'
@@ -33,7 +33,7 @@ export function translateTranscript(
   const request = reading(() => client.parseRequest(sent))
   const written = upstream.writeRequest(request, model.name)
   const losses = [...request.losses, ...written.losses]
-  const dropped = judgeLosses(losses, { model, says: client.says, format: upstream.operation })
+  const dropped = checkLosses(losses, { model, says: client.says, format: upstream.operation })
   const texts = written.fields.map(([name, value]): Part => ({ kind: 'text', name, value }))
   const files = body.parts.filter(part => part.kind === 'file')
   const rerouted: Rerouted = {

@@ -9,8 +9,8 @@ import {
   type UsageFacts,
   type UsageRule,
 } from '../../../src/plugin-api/index.ts'
-import { judgeUsage } from '../judge-usage.ts'
-import { needsPerson } from '../needs-person.ts'
+import { checkUsage } from '../check-usage.ts'
+import { needsReview } from '../needs-review.ts'
 import { rateRequest } from '../rate-request.ts'
 import { JsonReading } from '../reading.ts'
 import type { UsageFacet } from '../schema.ts'
@@ -43,7 +43,7 @@ export function rateResponse(terms: WorkTerms, { state, bytes }: EndedWork): Rat
   const [{ sent = '0', ...facts } = {}] = job.told
   const reported = reading.usage()
   const sizes = { body: none, answerBytes: bytes.length, facet, sentBytes: Number(sent) }
-  const { usage, implausible } = judgeUsage(reported, sizes)
+  const { usage, implausible } = checkUsage(reported, sizes)
   const rated = rateRequest({
     rule: charge.rule as UsageRule,
     facet,
@@ -59,7 +59,7 @@ export function rateResponse(terms: WorkTerms, { state, bytes }: EndedWork): Rat
   })
   const vendorCost = reported?.cost === undefined ? undefined : readCost(reported.cost)
   const reason = rated.reason === 'upstream_failed' ? `${rated.reason}: ${state}` : rated.reason
-  return { ...rated, reason, vendorCost, waits: needsPerson(facet, model, { implausible, ...rated }) }
+  return { ...rated, reason, vendorCost, waits: needsReview(facet, model, { implausible, ...rated }) }
 }
 
 /** Facts of the request that prices depend on, from the job. */

@@ -10,7 +10,7 @@ import type { ApiDocument } from '../openapi/types.ts'
 import { chooseLanguage, type Language } from './language.ts'
 import type { Calculated, Calculation, Pages } from './page-data.ts'
 import { toPriceJson } from './price-json.ts'
-import { Shelf } from './shelf.ts'
+import { TextCache } from './text-cache.ts'
 
 /** A page accepts any query and ignores unknown parameters, such as tracking parameters in links. */
 const query = { type: 'object', additionalProperties: true } as const satisfies Schema
@@ -33,7 +33,7 @@ type PageRequest = AdminRequest<{ readonly [name: string]: unknown }>
 
 /** The pages without a required script, and their data. The reference describes `api`. */
 export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
-  const shelf = new Shelf()
+  const cache = new TextCache()
   const pricesRoute = defineRoute({
     method: 'GET',
     url: '/api/pricing',
@@ -55,7 +55,7 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
     make: (plan: CompiledConfig) => string,
   ): Reply {
     const plan = request.parts.plan()
-    const { plain, zipped, etag } = shelf.take(plan, name, () => make(plan))
+    const { plain, zipped, etag } = cache.take(plan, name, () => make(plan))
     const tagged = { ...headers, etag }
     if (isKnown(String(request.headers['if-none-match']), etag)) return new Reply(304, tagged)
     if (!chooseEncoding(request.headers['accept-encoding'], ['gzip'])) return new Reply(200, tagged, plain)

@@ -1,4 +1,4 @@
-import { openSessionsAnswer } from '../answers.ts'
+import { openSessionsAnswer } from '../response-schemas.ts'
 import { defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'

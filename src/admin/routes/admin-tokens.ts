@@ -1,7 +1,7 @@
 import { type AdminToken, adminScopes, adminTokenRoles } from '../../domain/index.ts'
 import { createAdminSecret, hashSecret, hintOfSecret, parseAddressRange } from '../../util/index.ts'
 import { label, momentOrNull } from '../../domain/shapes/schemas.ts'
-import { adminTokenAnswer, adminTokensAnswer, newAdminTokenAnswer } from '../answers.ts'
+import { adminTokenAnswer, adminTokensAnswer, newAdminTokenAnswer } from '../response-schemas.ts'
 import { defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'

@@ -1,6 +1,6 @@
-import { readNow, stillOpen } from '../alerts-now.ts'
+import { readCurrentState, stillOpen } from '../current-state.ts'
 import { type Alert, dealtWith, findAlerts } from '../alerts.ts'
-import { alertsAnswer } from '../answers.ts'
+import { alertsAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
@@ -34,7 +34,7 @@ async function alertsFor(request: AdminRequest) {
   }
   const sees = may(sessionUserOf(request).user, 'operators')
   const found = findAlerts(latest, status).filter(({ kind }) => sees || ofMoney.has(kind))
-  const alerts = stillOpen(found, await readNow(parts, found)).map(({ id, kind, at, data }) => {
+  const alerts = stillOpen(found, await readCurrentState(parts, found)).map(({ id, kind, at, data }) => {
     const [by] = dealtWith({ id }, dealt)
     return {
       id,

@@ -1,6 +1,6 @@
 import { chargerOf, type RatedImages, type Saving, shortPlace } from '../../domain/index.ts'
 import { beginningOf, formatMoney } from '../../util/index.ts'
-import { avoidableAnswer } from '../answers.ts'
+import { avoidableAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
 import { costQuery, costWheres, dayMs, daysOf } from '../cost-query.ts'
 import { refuse } from '../reasons.ts'

@@ -9,7 +9,7 @@ import {
   readBudgets,
 } from '../../domain/index.ts'
 import { formatMoney, parseMoney } from '../../util/index.ts'
-import { balanceAnswer, budgetMonthAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
+import { balanceAnswer, budgetMonthAnswer, budgetsAnswer, topUpAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
 import { refusalsOf } from '../budget-refusals.ts'
 import { fail } from '../errors.ts'

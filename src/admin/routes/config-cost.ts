@@ -1,6 +1,6 @@
 import { lastMonth, showWhatIf } from '../../domain/index.ts'
 import { isZone } from '../../util/index.ts'
-import { costUnderAnswer } from '../answers.ts'
+import { costUnderAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
 import { type Edits, editsOf, refuseEdit } from '../config-edits.ts'
 import { findingRecord } from '../finding-record.ts'

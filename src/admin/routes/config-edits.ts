@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../domain/index.ts'
 import type { AnswerOf } from '../../util/index.ts'
-import { editableAnswer, proposalAnswer, writtenAnswer } from '../answers.ts'
+import { editableAnswer, proposalAnswer, writtenAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
 import { type Edits, editsOf, refuseEdit } from '../config-edits.ts'
 import { fail } from '../errors.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type StoredConfig, configHistoryJson, showWhatIf } from '../../domain/index.ts'
-import { costUnderAnswer, restoreAnswer, takenAnswer, takenDiffAnswer } from '../answers.ts'
+import { costUnderAnswer, restoreAnswer, takenAnswer, takenDiffAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
 import { editsMax } from '../config-edits.ts'
 import { fail } from '../errors.ts'

@@ -1,4 +1,4 @@
-import { configAnswer, findingsAnswer, reloadAnswer } from '../answers.ts'
+import { configAnswer, findingsAnswer, reloadAnswer } from '../response-schemas.ts'
 import { defineRoute } from '../api.ts'
 import { findingRecord } from '../finding-record.ts'
 import type { Reloaded } from '../parts.ts'

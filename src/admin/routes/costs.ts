@@ -1,6 +1,6 @@
 import { type CostSplit, costSplits, labelKinds, type CostQuery, type CostRow, quarterMs } from '../../domain/index.ts'
 import { beginningOf, csvFile, csvLine, formatMoney } from '../../util/index.ts'
-import { costsAnswer } from '../answers.ts'
+import { costsAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { costQuery, costWheres, dayMs, daysOf } from '../cost-query.ts'
 import { costsOfSeveral } from '../costs-of-several.ts'

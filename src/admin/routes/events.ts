@@ -1,5 +1,5 @@
 import { type EventKind, eventIdText, kindsOf, kindWords } from '../../domain/index.ts'
-import { eventsAnswer } from '../answers.ts'
+import { eventsAnswer } from '../response-schemas.ts'
 import { defineRoute } from '../api.ts'
 import { refuse } from '../reasons.ts'
 import { moment, pageLimit } from '../schemas.ts'

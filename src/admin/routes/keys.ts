@@ -10,7 +10,7 @@ import {
 } from '../../domain/index.ts'
 import { type Admits, formatMoney, parseAddressRange } from '../../util/index.ts'
 import { keyView, parsePeriod, parseSettings, settingSchemas, unset } from '../../domain/shapes/key.ts'
-import { keyAnswer, keysAnswer, keyTotalsAnswer, putKeyAnswer, secretAnswer } from '../answers.ts'
+import { keyAnswer, keysAnswer, keyTotalsAnswer, putKeyAnswer, secretAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'

@@ -1,5 +1,5 @@
 import type { LatencyRow } from '../../domain/index.ts'
-import { latencyAnswer } from '../answers.ts'
+import { latencyAnswer } from '../response-schemas.ts'
 import { defineRoute } from '../api.ts'
 import { refuse } from '../reasons.ts'
 import { moment } from '../schemas.ts'

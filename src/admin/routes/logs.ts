@@ -8,7 +8,7 @@ import {
 } from '../../domain/index.ts'
 import { requestOfCharge } from '../../plugin-api/index.ts'
 import { formatMoney, parseMoney } from '../../util/index.ts'
-import { histogramAnswer, logDetailAnswer, logsAnswer, logTotalsAnswer } from '../answers.ts'
+import { histogramAnswer, logDetailAnswer, logsAnswer, logTotalsAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'

@@ -1,7 +1,7 @@
 import { type CompiledConfig, type Model, notesOf, serves } from '../../domain/index.ts'
 import { formatMoney } from '../../util/index.ts'
 import { showLimits } from '../../domain/shapes/limits.ts'
-import { explainAnswer, modelsAnswer, sessionKeyAnswer } from '../answers.ts'
+import { explainAnswer, modelsAnswer, sessionKeyAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
 import { newSessionKey } from '../session/sessions.ts'
 import { personOf, sessionUserOf } from '../session-user.ts'

@@ -6,7 +6,7 @@ import {
   storedKinds,
   type VendorDeletion,
 } from '../../domain/index.ts'
-import { endedObjectAnswer, storedObjectsAnswer } from '../answers.ts'
+import { endedObjectAnswer, storedObjectsAnswer } from '../response-schemas.ts'
 import { defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { namesOfKeys } from '../key-names.ts'

@@ -1,6 +1,6 @@
 import { type Journal, spellsAt, sumReviews } from '../../domain/index.ts'
 import { formatMoney } from '../../util/index.ts'
-import { overviewAnswer } from '../answers.ts'
+import { overviewAnswer } from '../response-schemas.ts'
 import { defineRoute } from '../api.ts'
 import { ownerOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'

@@ -1,5 +1,5 @@
 import { showSession } from '../../domain/index.ts'
-import { liveSessionsAnswer } from '../answers.ts'
+import { liveSessionsAnswer } from '../response-schemas.ts'
 import { defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { pageLimit, reason, rowId } from '../schemas.ts'

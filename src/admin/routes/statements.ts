@@ -11,7 +11,7 @@ import {
   statementTable,
 } from '../../domain/index.ts'
 import { csvFile, formatIn, isZone } from '../../util/index.ts'
-import { statementAnswer } from '../answers.ts'
+import { statementAnswer } from '../response-schemas.ts'
 import { defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'

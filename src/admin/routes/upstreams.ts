@@ -7,7 +7,7 @@ import {
   type VendorKey,
 } from '../../domain/index.ts'
 import { formatMoney } from '../../util/index.ts'
-import { keyTrialAnswer, upstreamKeyAnswer, upstreamsAnswer } from '../answers.ts'
+import { keyTrialAnswer, upstreamKeyAnswer, upstreamsAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { reason } from '../schemas.ts'

@@ -1,5 +1,5 @@
 import { usageView } from '../../domain/shapes/usage-row.ts'
-import { usageAnswer } from '../answers.ts'
+import { usageAnswer } from '../response-schemas.ts'
 import { defineRoute, Reply } from '../api.ts'
 import { csvRow } from '../export.ts'
 import { fail } from '../errors.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type SavedView, viewNameMax, viewPages, viewQueryMax, viewsMax } from '../../domain/index.ts'
-import { savedViewsAnswer } from '../answers.ts'
+import { savedViewsAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'

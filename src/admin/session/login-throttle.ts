@@ -2,7 +2,7 @@ import type { AdminParts } from '../parts.ts'
 import { WorkQueue } from '../work-queue.ts'
 import { Issuers } from '../sign-in/issuers.ts'
 import { LoginGuard } from './login-guard.ts'
-import { Pace } from './pace.ts'
+import { NetworkRateLimit } from './network-rate-limit.ts'
 
 /** The limits of a gateway for password checks and other sign-ins. */
 export type LoginThrottle = {
@@ -13,7 +13,7 @@ export type LoginThrottle = {
   readonly decoy: () => Promise<string>
   readonly issuers: Issuers
   /** For sign-ins at an issuer. */
-  readonly departures: Pace
+  readonly departures: NetworkRateLimit
 }
 
 const departuresAMinute = 60
@@ -30,7 +30,7 @@ export function createLoginThrottle({
     guard: new LoginGuard(clock, networkOf),
     hashes: new WorkQueue(),
     issuers: new Issuers(clock, log),
-    departures: new Pace(clock, networkOf, departuresAMinute),
+    departures: new NetworkRateLimit(clock, networkOf, departuresAMinute),
     decoy: () => (hash ??= hashPassword(random.bytes(16).toString('hex'))),
   }
 }

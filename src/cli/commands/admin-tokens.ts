@@ -9,7 +9,7 @@ import {
 } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { readAddresses, readMoment } from '../key-settings.ts'
-import { actor, withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../with-storage.ts'
 import { formatTable } from '../table.ts'
 
 type Place = { readonly config: string }

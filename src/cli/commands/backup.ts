@@ -1,12 +1,12 @@
 import { backupStorage, restoreStorage } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { needFile } from '../need-file.ts'
-import { readBooksPlan } from '../open-books.ts'
+import { readStoragePlan } from '../with-storage.ts'
 import { withProgress } from '../progress.ts'
 
 /** Copies the database, even while a gateway runs on it. */
 export async function backup(to: string, options: { readonly config: string }): Promise<void> {
-  const { storage } = await readBooksPlan(options.config)
+  const { storage } = await readStoragePlan(options.config)
   await withProgress(`copying to ${to}`, progress =>
     explained(backupStorage({ url: storage, to, onProgress: text => progress.report(text) })),
   )
@@ -15,7 +15,7 @@ export async function backup(to: string, options: { readonly config: string }): 
 
 /** Verifies the ledger of a copy, then replaces the database with it. */
 export async function restore(from: string, options: { readonly config: string }): Promise<void> {
-  const { storage } = await readBooksPlan(options.config)
+  const { storage } = await readStoragePlan(options.config)
   await needFile(from, exitCodes.failure)
   const { aside, audit } = await withProgress(`reading ${from}`, progress =>
     explained(restoreStorage({ url: storage, from, onProgress: text => progress.report(text) })),

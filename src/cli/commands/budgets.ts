@@ -1,7 +1,7 @@
 import { budgetView, type BudgetStatus, budgetStatuses, formatMoney, parseMoney, readBudgets } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { formatPeriod } from '../key-settings.ts'
-import { actor, withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../with-storage.ts'
 import { formatTable } from '../table.ts'
 
 type Options = { readonly config: string; readonly format: string }

@@ -1,5 +1,5 @@
 import { say } from '../exit.ts'
-import { actor, withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../with-storage.ts'
 
 type Options = {
   readonly config: string

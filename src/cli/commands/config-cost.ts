@@ -2,7 +2,7 @@ import { type CostSpan, lastMonth, replayCosts, showWhatIf } from '../../index.t
 import { exitCodes, print, say } from '../exit.ts'
 import { describeSpan, readSpan, readZone } from '../moments.ts'
 import { needFile } from '../need-file.ts'
-import { readBooksPlan, withStorage } from '../open-books.ts'
+import { readStoragePlan, withStorage } from '../with-storage.ts'
 import { withProgress } from '../progress.ts'
 import { printCosts } from '../print-costs.ts'
 
@@ -17,7 +17,7 @@ type Options = {
 /** Prints the cost of past charges at the prices of another configuration. */
 export async function configCost(file: string, options: Options): Promise<void> {
   await needFile(file, exitCodes.configInvalid)
-  const plan = await readBooksPlan(file)
+  const plan = await readStoragePlan(file)
   await withStorage(options.config, async (storage, inUse) => {
     const zone = readZone(options.zone, inUse.timeZone)
     const now = Date.now()

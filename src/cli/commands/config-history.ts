@@ -1,8 +1,8 @@
 import { type ConfigHow, type ConfigTaken, compareConfigs, configHistoryJson } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { withStorage } from '../open-books.ts'
+import { withStorage } from '../with-storage.ts'
 import { formatTable } from '../table.ts'
-import { writeOut } from '../write-out.ts'
+import { safeLine } from '../safe-text.ts'
 
 type Options = { readonly config: string; readonly format: string }
 
@@ -37,7 +37,7 @@ export async function listConfigHistory(options: Options & { readonly limit: num
     print(
       formatTable(
         ['ID', 'TOOK EFFECT', 'REVISION', 'BY', 'CHANGES'],
-        cells.map(row => row.map(writeOut)),
+        cells.map(row => row.map(safeLine)),
       ),
     )
   })
@@ -66,9 +66,9 @@ export async function diffConfigHistory(id: number, other: number | undefined, o
       const shown = files.map(({ file, hunks, kept }) => ({ file, hunks, kept }))
       return print(JSON.stringify({ ...configHistoryJson(later), against, ...counted, files: shown }))
     }
-    for (const change of changes) print(writeOut(change))
+    for (const change of changes) print(safeLine(change))
     for (const [i, { file, kept, patch }] of files.entries()) {
-      const name = writeOut(file)
+      const name = safeLine(file)
       if (i > 0 || changes.length > 0) print('')
       if (!kept) {
         print(`${name}: too long to store`)
@@ -76,7 +76,7 @@ export async function diffConfigHistory(id: number, other: number | undefined, o
       }
       print(`--- ${name}${before ? ` of ${before.id}` : ''}\n+++ ${name} of ${later.id}`)
       // Without the file's own headers, and without the end of the last line.
-      for (const line of patch.split('\n').slice(2, -1)) print(writeOut(line))
+      for (const line of patch.split('\n').slice(2, -1)) print(safeLine(line))
     }
     if (changes.length + files.length === 0) say('No differences.')
   })

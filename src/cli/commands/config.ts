@@ -1,7 +1,7 @@
 import { findConfigKey, traceConfig, type TracedValue } from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
 import { showFindings } from '../show-findings.ts'
-import { writeOut } from '../write-out.ts'
+import { safeLine } from '../safe-text.ts'
 
 type Options = { readonly config: string; readonly showOrigin: boolean; readonly format: string }
 
@@ -14,7 +14,7 @@ export async function showConfig(key: string | undefined, options: Options): Pro
     throw new Exit(exitCodes.usage, await describeMissing(key, options.config))
   if (options.format === 'json')
     return print(values.map(value => JSON.stringify({ ...value, file: value.file ?? options.config })).join('\n'))
-  const lines = values.map(value => `${value.path}: ${writeOut(value.value)}`)
+  const lines = values.map(value => `${value.path}: ${safeLine(value.value)}`)
   const width = Math.min(64, Math.max(...lines.map(line => line.length)))
   const origins = values.map(value => describeOrigin(value, options.config))
   print(lines.map((line, i) => (options.showOrigin ? `${line.padEnd(width)}  # ${origins[i] ?? ''}` : line)).join('\n'))

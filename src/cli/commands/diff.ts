@@ -1,7 +1,7 @@
 import { describeChanges, describeSettingChanges } from '../../index.ts'
 import { askOps } from '../ask-ops.ts'
 import { print, say } from '../exit.ts'
-import { readPlan } from '../open-books.ts'
+import { readPlan } from '../with-storage.ts'
 
 type Options = {
   readonly config: string

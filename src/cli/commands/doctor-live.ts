@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises'
 import { type LiveResult, type LiveTrial, planLive, type CompiledConfig, tryLive } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { readPlan } from '../open-books.ts'
-import { writeOut } from '../write-out.ts'
+import { readPlan } from '../with-storage.ts'
+import { safeLine } from '../safe-text.ts'
 
 export type LiveOptions = {
   readonly live: readonly string[]
@@ -42,7 +42,7 @@ function choose(trials: readonly LiveTrial[], { live, liveAll }: LiveOptions): r
 async function needConsent(plan: CompiledConfig, trials: readonly LiveTrial[], yes: boolean): Promise<void> {
   for (const { model, operation, atMost } of trials)
     say(
-      writeOut(
+      safeLine(
         `buys  ${model}  ${operation}  ${atMost === null ? 'at an unknown price' : `at most ${atMost} ${plan.currency}`}`,
       ),
     )
@@ -70,5 +70,5 @@ function formatResult({ model, operation, status, ms, pictures, charge, unrecogn
   }
   if (unrecognised !== null) lines.push(`      unknown  ${unrecognised}`)
   if (error !== null) lines.push(`      error    ${error}`)
-  return lines.map(writeOut).join('\n')
+  return lines.map(safeLine).join('\n')
 }

@@ -1,7 +1,7 @@
 import { type Checked, examine } from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
 import type { LiveOptions } from './doctor-live.ts'
-import { writeOut } from '../write-out.ts'
+import { safeLine } from '../safe-text.ts'
 
 type Options = { readonly config: string; readonly format: string } & LiveOptions
 
@@ -17,5 +17,5 @@ export async function doctor(options: Options): Promise<void> {
 }
 
 function formatLine({ name, state, text, remedy }: Checked): string {
-  return writeOut(`${state.padEnd(4)}  ${name.padEnd(14)}  ${text}${remedy === undefined ? '' : `  →  ${remedy}`}`)
+  return safeLine(`${state.padEnd(4)}  ${name.padEnd(14)}  ${text}${remedy === undefined ? '' : `  →  ${remedy}`}`)
 }

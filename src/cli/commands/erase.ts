@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import type { Storage } from '../../index.ts'
 import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { actor, withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../with-storage.ts'
 import { formatTable } from '../table.ts'
 
 type Traces = NonNullable<Awaited<ReturnType<Storage['users']['traces']>>>

@@ -1,7 +1,7 @@
 import { describeEvent, type EventKind, eventIdText, type FeedEvent, kindsOf, kindWords } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { withStorage } from '../open-books.ts'
-import { writeOut } from '../write-out.ts'
+import { withStorage } from '../with-storage.ts'
+import { safeLine } from '../safe-text.ts'
 import { readMoment, readZone } from '../moments.ts'
 
 type ListOptions = {
@@ -51,7 +51,7 @@ function record({ id, at, kind, data }: FeedEvent): object {
 }
 
 function line(event: FeedEvent): string {
-  return writeOut(`${new Date(event.at).toISOString()}  ${event.id}  ${event.kind}  ${describeEvent(event)}`)
+  return safeLine(`${new Date(event.at).toISOString()}  ${event.id}  ${event.kind}  ${describeEvent(event)}`)
 }
 
 type RedeliverOptions = {

@@ -12,7 +12,7 @@ import {
   sourceLabels,
 } from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
-import { readBooksPlan } from '../open-books.ts'
+import { readStoragePlan } from '../with-storage.ts'
 import { parseFields } from '../parse-fields.ts'
 
 type Options = {
@@ -53,7 +53,7 @@ function askChat(content: string, most: number | undefined): { readonly [name: s
 
 /** Prints the hold for a conversation, and its cost for the given numbers of input and output tokens. */
 export async function explainChat(options: ChatOptions): Promise<void> {
-  const plan = await readBooksPlan(options.config)
+  const plan = await readStoragePlan(options.config)
   const { group, message, maxTokens, inputTokens, outputTokens } = options
   const { multiplier, aliases } = groupOf(plan, group, options.model)
   const known = new Map((await listOperations()).map(one => [one.name, one]))
@@ -107,7 +107,7 @@ export async function explainAny(options: Options & { readonly operation?: strin
 }
 
 async function explain(options: Options, given: string | undefined): Promise<void> {
-  const plan = await readBooksPlan(options.config)
+  const plan = await readStoragePlan(options.config)
   const { multiplier, aliases } = groupOf(plan, options.group, options.model)
   const operation = given ?? (await operationsOf(plan, aliases?.get(options.model) ?? options.model))[0]
   const request = {

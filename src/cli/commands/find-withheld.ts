@@ -1,7 +1,7 @@
 import { type Charge, formatMoney } from '../../index.ts'
 import { countOf } from '../count-of.ts'
 import { print, say } from '../exit.ts'
-import { actor, withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../with-storage.ts'
 import { withProgress } from '../progress.ts'
 import { formatTable } from '../table.ts'
 

@@ -1,5 +1,5 @@
 import { importBook, type ImportedBook } from '../../index.ts'
-import { adoptPeople, type Made, recordOfPeople, reportPeople } from '../adopt-people.ts'
+import { importPeople, type Made, recordOfPeople, reportPeople } from '../import-people.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { needSources } from '../need-file.ts'
 import { withProgress } from '../progress.ts'
@@ -42,7 +42,7 @@ async function writeBook(
 ): Promise<Made | undefined> {
   if (!options.usersOnly) await writeImported(imported, options)
   if (imported.adoption.users.length === 0) return undefined
-  return adoptPeople(imported.adoption, from, options.out)
+  return importPeople(imported.adoption, from, options.out)
 }
 
 function reportBook(source: string, imported: ImportedBook, made: Made | undefined, options: ImportFlags): void {

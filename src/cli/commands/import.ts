@@ -8,7 +8,7 @@ import {
   reportImported,
   writeImported,
 } from '../import-files.ts'
-import { adoptPeople, recordOfPeople, reportPeople } from '../adopt-people.ts'
+import { importPeople, recordOfPeople, reportPeople } from '../import-people.ts'
 import { needSources } from '../need-file.ts'
 import { withProgress } from '../progress.ts'
 import { showFindings } from '../show-findings.ts'
@@ -41,7 +41,7 @@ export async function importFrom(
   if (!imported.ok) throw new Exit(exitCodes.configInvalid, await showFindings(imported.findings))
   const { adoption } = imported
   if (!dryRun && !options.usersOnly) await writeImported(imported, options)
-  const made = adoption && out !== undefined && !dryRun ? await adoptPeople(adoption, from, out) : undefined
+  const made = adoption && out !== undefined && !dryRun ? await importPeople(adoption, from, out) : undefined
   if (options.format === 'json')
     print(JSON.stringify({ ...reportOf(imported, options), ...(adoption && recordOfPeople(adoption, made)) }))
   else {

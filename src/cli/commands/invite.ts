@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Invitation, invitationMsMax, isUserName, parseDuration, type CompiledConfig } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { actor, withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../with-storage.ts'
 import { formatTable } from '../table.ts'
 import { needGroup, readRole } from './users.ts'
 

@@ -13,10 +13,10 @@ import {
 } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { readSettings, type SettingOptions } from '../key-settings.ts'
-import { actor, withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../with-storage.ts'
 import { formatTable } from '../table.ts'
 import { type NamedGroup, describeBarred, describeModels } from '../describe-bounds.ts'
-import { writeOut } from '../write-out.ts'
+import { safeLine } from '../safe-text.ts'
 
 type Place = { readonly config: string }
 type Options = Place & { readonly format: string }
@@ -75,7 +75,7 @@ export async function showKey(id: string, options: Options): Promise<void> {
     const key = await findKey(storage, id)
     const record = keyRecord(key, plan.timeZone)
     if (options.format === 'json') return print(JSON.stringify(record))
-    for (const [name, value] of Object.entries(record)) print(writeOut(`${name.padEnd(16)}  ${formatValue(value)}`))
+    for (const [name, value] of Object.entries(record)) print(safeLine(`${name.padEnd(16)}  ${formatValue(value)}`))
     const barred = describeBarred(key.models, groupOf(plan, key))
     if (barred !== undefined) say(barred)
   })

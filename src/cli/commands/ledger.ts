@@ -12,7 +12,7 @@ import {
   type Storage,
 } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { actor, withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../with-storage.ts'
 import { withProgress } from '../progress.ts'
 
 type VerifyOptions = Options & { readonly anchor?: string; readonly rebuildSums?: boolean }

@@ -19,9 +19,9 @@ import {
 } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { describeSpan, readSpan, readZone } from '../moments.ts'
-import { withStorage } from '../open-books.ts'
+import { withStorage } from '../with-storage.ts'
 import { formatTable, formatRow } from '../table.ts'
-import { writeOut } from '../write-out.ts'
+import { safeLine } from '../safe-text.ts'
 
 type ListOptions = {
   readonly limit: number
@@ -170,7 +170,7 @@ function printer(format: string, zone: string, isFollowing: boolean): (records: 
   if (format === 'text') return records => records.forEach(record => print(formatLine(record)))
   const headings = [`TIME (${zone})`, 'ID', 'STATUS', 'OUTCOME', 'MODEL', 'USER', 'KEY', 'MS', 'COST']
   return records => {
-    const rows = records.map(record => rowOf(record, zone).map(writeOut))
+    const rows = records.map(record => rowOf(record, zone).map(safeLine))
     if (!isFollowing) {
       if (rows.length > 0) print(formatTable(headings, rows))
       return
@@ -259,7 +259,7 @@ function formatLine(record: LogRecord): string {
   const bill = bills
     .map(one => `  ${one.amount} ${one.currency} (${notesOf(one).join(', ')})  ${describeUse(one)}`)
     .join('')
-  return writeOut(
+  return safeLine(
     `${record.time}  ${record.id}  ${record.status ?? '-'} ${record.outcome}  ${record.model ?? record.operation}${record.alias === null ? '' : ` (as ${record.alias})`}  ${record.duration_ms} ms${bill}`,
   )
 }
@@ -280,7 +280,7 @@ function formatDetails(record: LogRecord): string {
   if (phases.length > 0) lines.push('', ...phases)
   lines.push('', ...(record.billing ? formatBill(record.billing) : ['charged    nothing; the request has no charge']))
   if (record.use_billing) lines.push('', ...formatBill(record.use_billing))
-  return lines.map(writeOut).join('\n')
+  return lines.map(safeLine).join('\n')
 }
 
 /** The request's attempts at upstreams, if there were several. */

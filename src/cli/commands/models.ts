@@ -16,10 +16,10 @@ import {
 import { reasonOf } from '../ask-ops.ts'
 import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { actor, readBooksPlan, withVendorKeys } from '../open-books.ts'
+import { actor, readStoragePlan, withVendorKeys } from '../with-storage.ts'
 import { smallestRequest } from '../smallest-request.ts'
 import { formatTable, nameSome } from '../table.ts'
-import { writeOut } from '../write-out.ts'
+import { safeLine } from '../safe-text.ts'
 
 /** The lifetime of the test key, in case it is not revoked. */
 const keyMs = 30 * 60_000
@@ -49,7 +49,7 @@ type Result = {
 
 /** The models as `GET /v1/models` lists them, with their upstreams. */
 export async function listModels(options: { readonly config: string; readonly format: string }): Promise<void> {
-  const plan = await readBooksPlan(options.config)
+  const plan = await readStoragePlan(options.config)
   const offered = (await listPrices(plan)).models.map(model => ({ ...model, upstreams: upstreamsOf(plan, model.name) }))
   if (options.format === 'json') for (const model of offered) print(JSON.stringify(model))
   else {
@@ -61,7 +61,7 @@ export async function listModels(options: { readonly config: string; readonly fo
       sayPrice(priced),
     ])
     const heads = ['MODEL', 'FAMILY', 'OPERATIONS', 'UPSTREAMS', `PRICE (${plan.currency})`]
-    print(formatTable(heads, rows).split('\n').map(writeOut).join('\n'))
+    print(formatTable(heads, rows).split('\n').map(safeLine).join('\n'))
   }
 }
 
@@ -247,7 +247,7 @@ async function forget(storage: Storage, id: string): Promise<void> {
 
 function formatLine({ model, operation, status, ms, cost, error }: Result): string {
   const outcome = error === null ? 'ok  ' : 'fail'
-  return writeOut(
+  return safeLine(
     `${outcome}  ${model}  ${operation}  ${status ?? '-'}  ${ms} ms  ${cost ?? 'not charged'}${error === null ? '' : `  ${error}`}`,
   )
 }

@@ -15,7 +15,7 @@ import { Exit, exitCodes, print, say } from '../exit.ts'
 import { needFile, needFolderOf } from '../need-file.ts'
 import { showFindings } from '../show-findings.ts'
 import { formatTable } from '../table.ts'
-import { writeOut } from '../write-out.ts'
+import { safeLine } from '../safe-text.ts'
 
 /** The maximum size of a table in bytes: real ones have some megabytes. */
 const bytesMax = 64 * 1024 ** 2
@@ -114,9 +114,9 @@ function describeCount({ rows, left, unasked }: ImportedPrices): string {
 function describeLeft({ left }: ImportedPrices): readonly string[] {
   const byReason = [...Map.groupBy(left, one => one.why)].toSorted(([, a], [, b]) => b.length - a.length)
   return byReason.map(([why, all]) => {
-    const names = all.slice(0, namesMax).map(one => writeOut(one.id))
+    const names = all.slice(0, namesMax).map(one => safeLine(one.id))
     const more = all.length > names.length ? ` and ${all.length - names.length} more` : ''
-    return `left out ${all.length}: ${writeOut(why)}: ${names.join(', ')}${more}`
+    return `left out ${all.length}: ${safeLine(why)}: ${names.join(', ')}${more}`
   })
 }
 
@@ -143,7 +143,7 @@ export async function diffTables(first: string, second: string | undefined, opti
   const { differences, notes, currency } = compared
   if (options.format === 'json') for (const one of differences) print(JSON.stringify({ ...one, currency }))
   else if (differences.length > 0) print(formatTable(headings, differences.map(rowOf)))
-  for (const note of notes) say(`note: ${writeOut(note)}`)
+  for (const note of notes) say(`note: ${safeLine(note)}`)
   const summary = `${countOf(differences.length, 'difference')} in ${countOf(compared.compared, 'model')}`
   if (differences.length > 0) throw new Exit(exitCodes.failure, summary)
   say(summary)
@@ -153,7 +153,7 @@ const headings = ['MODEL', 'UNIT', 'BEFORE', 'AFTER', '%', 'FROM', 'NOW']
 
 function rowOf({ model, unit, before, after, percent, where }: PriceDifference): readonly string[] {
   const change = percent === null ? '' : `${percent > 0 ? '+' : ''}${percent.toFixed(1)}`
-  return [model, unit, before ?? 'none', after ?? 'none', change, where.before ?? '', where.after ?? ''].map(writeOut)
+  return [model, unit, before ?? 'none', after ?? 'none', change, where.before ?? '', where.after ?? ''].map(safeLine)
 }
 
 /** Prints the prices of all models of a configuration, with the place of each price. */
@@ -182,7 +182,7 @@ export async function listTable({
             `${one.file}:${one.line}`,
             one.row ?? '',
             one.asOf ?? '',
-          ].map(writeOut),
+          ].map(safeLine),
         ),
       ),
     )

@@ -2,7 +2,7 @@ import { repriceCharges, showWhatIf } from '../../index.ts'
 import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { describeSpan, readSpan, readZone } from '../moments.ts'
-import { actor, withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../with-storage.ts'
 import { printCosts } from '../print-costs.ts'
 import { withProgress } from '../progress.ts'
 

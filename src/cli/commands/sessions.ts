@@ -1,6 +1,6 @@
 import { type SeenSession, showSession } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { actor, withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../with-storage.ts'
 import { formatTable } from '../table.ts'
 
 type Listing = { readonly config: string; readonly format: string; readonly limit: number; readonly key?: string }

@@ -25,10 +25,10 @@ import {
 import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { readZone } from '../moments.ts'
-import { withStorage } from '../open-books.ts'
+import { withStorage } from '../with-storage.ts'
 import { withProgress } from '../progress.ts'
 import { formatTable } from '../table.ts'
-import { writeOut } from '../write-out.ts'
+import { safeLine } from '../safe-text.ts'
 
 type Options = {
   readonly month: string
@@ -77,7 +77,7 @@ export async function statement(options: Options): Promise<void> {
           : statementTable(month, accounts)
       for (const line of table) print(line)
     } else {
-      for (const note of labelNote(labels)) print(`${writeOut(note)}\n`)
+      for (const note of labelNote(labels)) print(`${safeLine(note)}\n`)
       if (accounts.length > 0) print(formatAccounts(month, accounts))
       if (accounts.length > 1) print(formatTotals(month, accounts))
       if (split && split.rows.length > 0) print(formatSplit(month, split))
@@ -108,7 +108,7 @@ function formatBalances({ month }: StatementMonth, currency: string, balances: r
   ])
   const table = formatTable(
     ['USER', 'GROUP', 'OPENING', 'PAID IN', 'CHARGED', 'REFUNDED', 'CLOSING'],
-    rows.map(row => row.map(writeOut)),
+    rows.map(row => row.map(safeLine)),
   )
   return `\n${month}  prepaid balances in ${currency}\n\n${table}`
 }
@@ -123,7 +123,7 @@ function formatTotals({ month }: StatementMonth, accounts: readonly StatementAcc
 
 function formatSplit({ month }: StatementMonth, split: StatementSplit): string {
   const rows = showSplit(split).map(({ label, currency, charges, charged, refunded, costs }) =>
-    [label ?? '(without label)', currency, String(charges), charged, refunded, costs].map(writeOut),
+    [label ?? '(without label)', currency, String(charges), charged, refunded, costs].map(safeLine),
   )
   const isTag = split.by === 'tag'
   const table = formatTable([isTag ? 'TAG' : 'END USER', 'CURRENCY', 'CHARGES', 'CHARGED', 'REFUNDED', 'COSTS'], rows)
@@ -142,10 +142,10 @@ function formatAccounts({ month }: StatementMonth, accounts: readonly StatementA
     ])
     const table = formatTable(
       ['MODEL', 'TIER', 'IMAGES', 'QUANTITY', 'CHARGED', 'REFUNDED'],
-      rows.map(row => row.map(writeOut)),
+      rows.map(row => row.map(safeLine)),
     )
     const sums = `opening ${formatMoney(opening)}, charged ${formatMoney(charged)}, refunded ${formatMoney(refunded)}, closing ${formatMoney(closing)} ${currency}`
-    return `${writeOut(`${month}  ${user} in group ${group}: ${sums}`)}\n\n${table}`
+    return `${safeLine(`${month}  ${user} in group ${group}: ${sums}`)}\n\n${table}`
   })
   return tables.join('\n\n')
 }

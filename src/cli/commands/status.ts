@@ -3,7 +3,7 @@ import { askOps, type OpsOptions } from '../ask-ops.ts'
 import { print } from '../exit.ts'
 import { formatTable } from '../table.ts'
 import { reasonUnused } from '../reason-unused.ts'
-import { writeOut } from '../write-out.ts'
+import { safeLine } from '../safe-text.ts'
 
 /** Prints the status of the running gateway. Exit 4 when there is none. */
 export async function status(options: OpsOptions & { readonly format: string }): Promise<void> {
@@ -90,7 +90,7 @@ function formatStatus(status: Status): string {
         ]),
       ),
     )
-  return lines.flatMap(line => line.split('\n').map(writeOut)).join('\n')
+  return lines.flatMap(line => line.split('\n').map(safeLine)).join('\n')
 }
 
 function upstreamText({ resting_ms: restingMs, simulated, keys = [] }: Status['upstreams'][number]): string {

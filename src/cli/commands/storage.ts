@@ -1,7 +1,7 @@
 import { copyStorage, formatMoney, migrateStorage } from '../../index.ts'
 import { countOf } from '../count-of.ts'
 import { print, say } from '../exit.ts'
-import { readBooksPlan } from '../open-books.ts'
+import { readStoragePlan } from '../with-storage.ts'
 import { withProgress } from '../progress.ts'
 
 type Options = {
@@ -14,7 +14,7 @@ type Options = {
 
 /** Copies everything into an empty storage, and reports how the copy was verified. */
 export async function copy({ to, snapshot, config, format, ...options }: Options): Promise<void> {
-  const from = options.from ?? (await readBooksPlan(config)).storage
+  const from = options.from ?? (await readStoragePlan(config)).storage
   const copied = await withProgress('opening both storages', progress =>
     copyStorage({ from, to, isSnapshot: snapshot, onProgress: text => progress.report(text) }),
   )
@@ -35,7 +35,7 @@ export async function copy({ to, snapshot, config, format, ...options }: Options
 
 /** Migrates the schema, after every process of an older version has ended. */
 export async function migrate({ config, format }: Pick<Options, 'config' | 'format'>): Promise<void> {
-  const { storage: url } = await readBooksPlan(config)
+  const { storage: url } = await readStoragePlan(config)
   let reported = ''
   const { from, to } = await withProgress('opening the storage', progress =>
     migrateStorage({

@@ -11,10 +11,10 @@ import {
   type VendorKey,
 } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { actor, readPlan, withVendorKeys } from '../open-books.ts'
+import { actor, readPlan, withVendorKeys } from '../with-storage.ts'
 import { formatTable } from '../table.ts'
 import { reasonUnused } from '../reason-unused.ts'
-import { writeOut } from '../write-out.ts'
+import { safeLine } from '../safe-text.ts'
 
 type Options = { readonly config: string; readonly format: string }
 
@@ -44,7 +44,7 @@ function formatUpstreams(all: readonly UpstreamShown[], currency: string): strin
     ])
   })
   const table = formatTable(['UPSTREAM', 'KEY', 'STATE', 'WHY', 'WEIGHT', 'MODELS', `SPENT (${currency})`], rows)
-  return table.split('\n').map(writeOut).join('\n')
+  return table.split('\n').map(safeLine).join('\n')
 }
 
 /** Suspends a key in every gateway on the storage. */
@@ -122,7 +122,7 @@ export async function testKeys(
 function formatTrial({ upstream, key, result, answer, path, ms }: KeyTrial): string {
   const words = { good: 'valid  ', bad: 'REFUSED', unclear: 'unclear' }[result]
   const why = result === 'unclear' ? ` (${path} does not exist, so the key is not verified: set probe.path)` : ''
-  return writeOut(`${words}  ${upstream}  ${key}  GET ${path}  ${answer}  ${ms} ms${why}`)
+  return safeLine(`${words}  ${upstream}  ${key}  GET ${path}  ${answer}  ${ms} ms${why}`)
 }
 
 /** @throws Exit 2 */

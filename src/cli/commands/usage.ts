@@ -13,9 +13,9 @@ import {
 } from '../../index.ts'
 import { print, say } from '../exit.ts'
 import { describeSpan, readSpan, readZone } from '../moments.ts'
-import { withStorage } from '../open-books.ts'
+import { withStorage } from '../with-storage.ts'
 import { formatTable } from '../table.ts'
-import { writeOut } from '../write-out.ts'
+import { safeLine } from '../safe-text.ts'
 
 const dayMs = 86_400_000
 const defaultDays = 30
@@ -176,7 +176,7 @@ function printRows(format: string, headings: readonly string[], records: readonl
     print(
       formatTable(
         headings,
-        rows.map(row => row.map(cell => writeOut(String(cell)))),
+        rows.map(row => row.map(cell => safeLine(String(cell)))),
       ),
     )
 }

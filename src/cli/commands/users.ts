@@ -14,7 +14,7 @@ import {
 } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { formatPeriod, readPeriod, readSettings, type SettingOptions } from '../key-settings.ts'
-import { actor, withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../with-storage.ts'
 import { describeBounds } from '../describe-bounds.ts'
 import { formatTable } from '../table.ts'
 

@@ -3,18 +3,18 @@ import { readYaml } from '../load.ts'
 import type { Report } from '../report.ts'
 import type { Source } from '../source.ts'
 import { entryOf, type MapTree, type ScalarTree, shiftSpan, shiftTree, type Span, type Tree } from '../tree.ts'
-import { mergeSheets } from './merge.ts'
+import { mergeSourceFiles } from './merge.ts'
 import { isPattern, type PartFiles } from './part-files.ts'
 
 const filesMax = 500
 
 /** A settings file: its offset in the joined text, and its tree with places in its own text. */
-export type SettingsSheet = { readonly start: number; readonly text: string; readonly own: Tree }
+export type SettingsFile = { readonly start: number; readonly text: string; readonly own: Tree }
 
 /** A configuration with its included files. */
 export type Included = {
   readonly root: Tree
-  readonly sheets: readonly SettingsSheet[]
+  readonly sourceFiles: readonly SettingsFile[]
   /** Every file exists, and is valid YAML. */
   readonly whole: boolean
   /** Files that could not be parsed, so that no part of them may be shown. */
@@ -25,7 +25,7 @@ type Work = {
   readonly source: Source
   readonly parts: PartFiles
   readonly report: Report
-  readonly sheets: SettingsSheet[]
+  readonly sourceFiles: SettingsFile[]
   readonly trees: MapTree[]
   readonly seen: Set<string>
   readonly hidden: Span[]
@@ -35,21 +35,21 @@ type Work = {
 /** Reads the files in `include`, and those that these include, and merges them as if they were one. */
 export async function includeFiles(root: Tree, source: Source, parts: PartFiles, report: Report): Promise<Included> {
   const main = resolve(source.file)
-  const sheet = { start: 0, text: source.ownText, own: root }
+  const sourceFile = { start: 0, text: source.ownText, own: root }
   const work: Work = {
     source,
     parts,
     report,
-    sheets: [sheet],
+    sourceFiles: [sourceFile],
     trees: [],
     seen: new Set([main]),
     hidden: [],
     broken: false,
   }
   await follow(root, [main], work)
-  const { trees, sheets, hidden } = work
-  const together = root.kind === 'map' && trees.length > 0 ? mergeSheets(root, trees, source, report) : root
-  return { root: together, sheets, whole: !work.broken, hidden }
+  const { trees, sourceFiles, hidden } = work
+  const together = root.kind === 'map' && trees.length > 0 ? mergeSourceFiles(root, trees, source, report) : root
+  return { root: together, sourceFiles, whole: !work.broken, hidden }
 }
 
 /** `above` are the including files, the nearest last. */
@@ -80,7 +80,7 @@ export async function findNamed(
     report.add({ ...about, code: 'file_name_reference', message, remedy: 'write the path itself' })
     return undefined
   }
-  const folder = dirname(resolve(source.sheetOf(span.start).file))
+  const folder = dirname(resolve(source.sourceFileOf(span.start).file))
   if (!isPattern(name)) return { element, paths: [resolve(folder, name)], isPattern: false }
   const paths = await parts.find(name, folder)
   if (paths.length === 0) {
@@ -152,7 +152,7 @@ async function take(path: string, { element, isPattern }: Named, above: readonly
     return
   }
   const tree = shiftTree(own, start) as MapTree
-  work.sheets.push({ start, text: read.text, own })
+  work.sourceFiles.push({ start, text: read.text, own })
   work.trees.push(tree)
   await follow(tree, [...above, path], work)
 }

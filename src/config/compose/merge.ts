@@ -9,7 +9,7 @@ const lists = new Set(['routes', 'price_tables'])
  * Merges the mappings of several files: the names of a section, and lists one after another. A name that is set twice
  * is reported.
  */
-export function mergeSheets(main: MapTree, others: readonly MapTree[], source: Source, report: Report): MapTree {
+export function mergeSourceFiles(main: MapTree, others: readonly MapTree[], source: Source, report: Report): MapTree {
   let whole = main
   for (const other of others)
     for (const entry of other.entries) {

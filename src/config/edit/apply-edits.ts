@@ -57,7 +57,7 @@ const editable = {
 } as const
 
 type Section = keyof typeof editable
-type Sheet = { readonly path: string; readonly own: Tree }
+type SourceFile = { readonly path: string; readonly own: Tree }
 
 /**
  * Edits the texts of a configuration in the files of the entries: the main file or an included one. Everything else
@@ -78,15 +78,15 @@ export async function applyEdits(texts: ConfigTexts, env: Environment, edits: re
       const read = await readTexts(now ?? texts, env)
       now ??= { ...texts, parts: read.parts }
       checkEdit(edit)
-      for (const { sheet, path, value } of placeEdit(edit, read, notes)) {
-        const before: string = sheet.path === mainOf(now) ? now.text : (now.parts[sheet.path] ?? '')
+      for (const { sourceFile, path, value } of placeEdit(edit, read, notes)) {
+        const before: string = sourceFile.path === mainOf(now) ? now.text : (now.parts[sourceFile.path] ?? '')
         const after = change(before, { path, value }, notes, budget)
         if (after === before) continue
-        changed.add(sheet.path)
+        changed.add(sourceFile.path)
         now =
-          sheet.path === mainOf(now)
+          sourceFile.path === mainOf(now)
             ? { ...now, text: after }
-            : { ...now, parts: { ...now.parts, [sheet.path]: after } }
+            : { ...now, parts: { ...now.parts, [sourceFile.path]: after } }
       }
     }
     now ??= { ...texts, parts: (await readTexts(texts, env)).parts }
@@ -105,7 +105,7 @@ export async function applyEdits(texts: ConfigTexts, env: Environment, edits: re
 
 const mainOf = ({ file }: ConfigTexts): string => resolve(file)
 
-type Read = Filled & { readonly parts: PartTexts; readonly files: readonly Sheet[] }
+type Read = Filled & { readonly parts: PartTexts; readonly files: readonly SourceFile[] }
 
 /** @throws EditError if the configuration is unreadable */
 async function readTexts({ file, text, parts }: ConfigTexts, env: Environment): Promise<Read> {
@@ -119,7 +119,7 @@ async function readTexts({ file, text, parts }: ConfigTexts, env: Environment): 
       `the current configuration cannot be read${first ? `: ${first.file}:${first.line} ${first.message}` : ''}`,
     )
   }
-  const files = read.sheets.map(({ start, own }) => ({ path: resolve(source.sheetOf(start).file), own }))
+  const files = read.sourceFiles.map(({ start, own }) => ({ path: resolve(source.sourceFileOf(start).file), own }))
   return { ...read, parts: named.texts, files }
 }
 
@@ -158,20 +158,20 @@ function hasReservedName(value: Json): boolean {
   return Object.entries(value).some(([key, one]) => key === '<<' || key === '__proto__' || hasReservedName(one))
 }
 
-type Place = { readonly sheet: Sheet; readonly path: Path; readonly value: Json | undefined }
+type Place = { readonly sourceFile: SourceFile; readonly path: Path; readonly value: Json | undefined }
 
 /** The position of an edit, and the value that it replaces. @throws EditError */
 function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): readonly Place[] {
   const [section, name] = path as readonly [Section, string]
-  const sheet = read.files.find(({ own }) => entryOf(entryOf(own, section)?.value, name))
-  if (!sheet) return placeElsewhere({ path, ...(value !== undefined && { value }) }, read, notes)
-  const own = entryOf(entryOf(sheet.own, section)?.value, name)?.value
+  const sourceFile = read.files.find(({ own }) => entryOf(entryOf(own, section)?.value, name))
+  if (!sourceFile) return placeElsewhere({ path, ...(value !== undefined && { value }) }, read, notes)
+  const own = entryOf(entryOf(sourceFile.own, section)?.value, name)?.value
   const member = path[2]
-  if (typeof member !== 'string') return [{ sheet, path, value }]
+  if (typeof member !== 'string') return [{ sourceFile, path, value }]
   const there = entryOf(own, member)
   const composed = entryOf(entryOf(entryOf(read.written, section)?.value, name)?.value, member)
   if (value === undefined) {
-    if (there) return [{ sheet, path, value }]
+    if (there) return [{ sourceFile, path, value }]
     throw new EditError(
       composed
         ? `${formatPath(path)} comes from ${whence(composed.value, read)}: set a different value here instead`
@@ -182,26 +182,30 @@ function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): re
   if (path.length > 3 && (!there || entryOf(there.value, 'from'))) {
     // A value that is only inherited as a whole is copied here with the change.
     if (!composed || composed.value.kind !== 'map') {
-      places.push({ sheet, path: path.slice(0, 3), value: nest(path.slice(3), value) })
+      places.push({ sourceFile, path: path.slice(0, 3), value: nest(path.slice(3), value) })
     } else {
       if (composed.value !== there?.value)
         notes.push(
           `${formatPath(path.slice(0, 3))} came from ${whence(composed.value, read)}. It is now set in this entry; changes there no longer apply to it.`,
         )
-      places.push({ sheet, path: path.slice(0, 3), value: put(toValue(composed.value) as Json, path.slice(3), value) })
+      places.push({
+        sourceFile,
+        path: path.slice(0, 3),
+        value: put(toValue(composed.value) as Json, path.slice(3), value),
+      })
     }
-  } else places.push({ sheet, path, value })
+  } else places.push({ sourceFile, path, value })
   // The new one is added before the old one is removed, so that a mapping is never empty.
   const gone = (rivals[member] ?? []).filter(rival => entryOf(own, rival))
-  return [...places, ...gone.map(rival => ({ sheet, path: [section, name, rival], value: undefined }))]
+  return [...places, ...gone.map(rival => ({ sourceFile, path: [section, name, rival], value: undefined }))]
 }
 
 /** The positions for an entry that no file has itself: a new one, or a model from a list. @throws EditError */
 function placeElsewhere({ path, value }: ConfigEdit, read: Read, notes: string[]): readonly Place[] {
   const [section, name, member] = path as readonly [Section, string, string | undefined]
   if (section === 'models')
-    for (const sheet of read.files) {
-      const lists = entryOf(sheet.own, 'model_lists')?.value
+    for (const sourceFile of read.files) {
+      const lists = entryOf(sourceFile.own, 'model_lists')?.value
       if (lists?.kind !== 'map') continue
       for (const { key: list, value: own } of lists.entries) {
         const names = entryOf(own, 'models')?.value
@@ -211,13 +215,13 @@ function placeElsewhere({ path, value }: ConfigEdit, read: Read, notes: string[]
         const mapped = entryOf(names, name)
         if (index === -1 && !mapped) continue
         if (member === undefined && value === undefined)
-          return [{ sheet, path: mapped ? [...at, name] : [...at, index], value: undefined }]
+          return [{ sourceFile, path: mapped ? [...at, name] : [...at, index], value: undefined }]
         if (mapped && member === 'prices' && value !== undefined) {
           const was = mapped.value.kind === 'map' ? (toValue(mapped.value) as Json) : {}
           notes.push(`${name} is part of model_lists.${list}; its prices are set there.`)
-          return [{ sheet, path: [...at, name], value: put(was, path.slice(3), value) }]
+          return [{ sourceFile, path: [...at, name], value: put(was, path.slice(3), value) }]
         }
-        if (mapped && member === 'price' && value === 'free') return [{ sheet, path: [...at, name], value }]
+        if (mapped && member === 'price' && value === 'free') return [{ sourceFile, path: [...at, name], value }]
         throw new EditError(
           `${name} is part of model_lists.${list} and shares this setting with the list: edit the file, or remove it from the list and add it separately`,
         )
@@ -230,10 +234,10 @@ function placeElsewhere({ path, value }: ConfigEdit, read: Read, notes: string[]
           ? 'a model is a mapping: family, upstream, prices'
           : 'a group is a mapping: limits, budget',
       )
-    const sheet = read.files.find(({ own }) => entryOf(own, section)) ?? read.files[0]
-    if (!sheet) throw new EditError('there is no file')
-    if (entryOf(sheet.own, section)) return [{ sheet, path, value }]
-    return [{ sheet, path: [section], value: { [name]: value } }]
+    const sourceFile = read.files.find(({ own }) => entryOf(own, section)) ?? read.files[0]
+    if (!sourceFile) throw new EditError('there is no file')
+    if (entryOf(sourceFile.own, section)) return [{ sourceFile, path, value }]
+    return [{ sourceFile, path: [section], value: { [name]: value } }]
   }
   throw new EditError(`there is no ${section === 'models' ? 'model' : 'group'} '${name}' in the configuration`)
 }

@@ -35,8 +35,8 @@ export async function listEditable({ file, text, parts }: ConfigTexts, env: Envi
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const read = await readFilled(source, env, new Report(source), { parts: new PartFiles(parts) })
   if (!read.written) return none
-  const { written, sheets } = read
-  const owns = sheets.map(({ own, start }) => ({ own, path: resolve(source.sheetOf(start).file) }))
+  const { written, sourceFiles } = read
+  const owns = sourceFiles.map(({ own, start }) => ({ own, path: resolve(source.sourceFileOf(start).file) }))
   const list = (section: 'models' | 'groups'): readonly EditableEntry[] =>
     entriesOf(written, section).map(({ key: name, keySpan, value }) => {
       const own = owns.map(one => entryOf(entryOf(one.own, section)?.value, name)).find(one => one !== undefined)

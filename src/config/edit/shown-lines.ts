@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { PartFiles } from '../compose/part-files.ts'
-import type { SettingsSheet } from '../compose/include.ts'
+import type { SettingsFile } from '../compose/include.ts'
 import type { Environment } from '../environment.ts'
 import { readFilled } from '../read-filled.ts'
 import { Report } from '../report.ts'
@@ -20,13 +20,18 @@ export async function shownLines(
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const read = await readFilled(source, env, new Report(source), { parts: new PartFiles(parts) })
   if (!read.written) return new Map()
-  const { secrets, sheets } = read
-  return new Map(sheets.map(sheet => [resolve(source.sheetOf(sheet.start).file), showSheet(sheet, secrets)]))
+  const { secrets, sourceFiles } = read
+  return new Map(
+    sourceFiles.map(sourceFile => [
+      resolve(source.sourceFileOf(sourceFile.start).file),
+      showSourceFile(sourceFile, secrets),
+    ]),
+  )
 }
 
 /** The lines of one file: `start` is its offset in the joined text of all files. */
-export function showSheet(
-  { start, text }: Pick<SettingsSheet, 'start' | 'text'>,
+export function showSourceFile(
+  { start, text }: Pick<SettingsFile, 'start' | 'text'>,
   secrets: Secrets,
 ): readonly ShownLine[] {
   // Replaces from the end, so that earlier places stay valid.

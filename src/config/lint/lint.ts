@@ -65,17 +65,20 @@ export async function lintPlan(request: LintRequest, skipped: readonly string[] 
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const read = await readFilled(source, env, new Report(source), { parts: new PartFiles(request.parts) })
   if (!read.written) throw new Error('a valid configuration could not be read again')
-  const { written, secrets, sheets } = read
+  const { written, secrets, sourceFiles } = read
   const page = { source, root: written, secrets }
   const view = { plan, written }
   const left = skipped.map(nowCalled)
   const enabled = lintRules.filter(rule => !left.includes(rule.id))
   const found = enabled.flatMap(rule => [...rule.look(view)].map(sighting => toFinding({ ...rule, ...sighting }, page)))
-  const ignores = sheets.flatMap(sheet => {
-    const tokens = readTokens(sheet.text, sheet.own).map(token => ({ ...token, at: token.at + sheet.start }))
+  const ignores = sourceFiles.flatMap(sourceFile => {
+    const tokens = readTokens(sourceFile.text, sourceFile.own).map(token => ({
+      ...token,
+      at: token.at + sourceFile.start,
+    }))
     return readIgnores(tokens, source)
   })
-  const order = sheets.map(sheet => source.sheetOf(sheet.start).file)
+  const order = sourceFiles.map(sourceFile => source.sourceFileOf(sourceFile.start).file)
   const used = new Set<string>()
   const kept = found.filter(({ code, file: name, line }) => {
     const silencing = ignores.filter(

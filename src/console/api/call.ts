@@ -1,4 +1,4 @@
-import { readHeaders, takeEarly } from './early.ts'
+import { readHeaders, takePrefetched } from './prefetch.ts'
 
 export { queryText } from './query-text.ts'
 
@@ -87,7 +87,7 @@ export async function call<T>(path: string, { method = 'GET', body, signal, isPo
 
 async function reach(url: string, init: RequestInit): Promise<Response> {
   try {
-    const early = init.method === 'GET' ? takeEarly(url) : undefined
+    const early = init.method === 'GET' ? takePrefetched(url) : undefined
     const response = await (early ?? fetch(url, init))
     init.signal?.throwIfAborted()
     return response

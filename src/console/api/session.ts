@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals'
 import { ApiError, call, onSessionEnd, shownUser } from './call.ts'
-import { forgetEarly } from './early.ts'
+import { forgetPrefetched } from './prefetch.ts'
 import type { Departure, Duty, Session, SignedIn } from './shapes.ts'
 
 type SessionState =
@@ -17,7 +17,7 @@ effect(() => {
 })
 
 onSessionEnd.run = () => {
-  forgetEarly()
+  forgetPrefetched()
   sessionState.value = { kind: 'out', setupNeeded: false, expired: true }
 }
 
@@ -76,7 +76,7 @@ export async function join(claim: { token: string; name?: string; password: stri
 /** If the issuer has a sign-out page, the browser goes there. */
 export async function logOut(): Promise<void> {
   const to = await call<Departure | undefined>('/session', { method: 'DELETE' })
-  forgetEarly()
+  forgetPrefetched()
   if (to) location.assign(to.location)
   sessionState.value = { kind: 'out', setupNeeded: false, expired: false }
 }

@@ -1,4 +1,4 @@
-import type * as answers from '../../admin/answers.ts'
+import type * as answers from '../../admin/response-schemas.ts'
 import type { Duty } from '../../admin/duties.ts'
 import type { RequestExplanation } from '../../domain/explanation.ts'
 import type { AnswerOf } from '../../util/schema.ts'

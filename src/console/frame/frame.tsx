@@ -12,7 +12,7 @@ import { t } from '../words/index.ts'
 import { Brand } from './brand.tsx'
 import { SearchButton, Shortcuts } from './shortcuts.tsx'
 import { Switches } from './switches.tsx'
-import { accountWay, adminWays, publicWays, type Way, ways } from './ways.ts'
+import { accountItem, adminNavigation, publicNavigation, type NavigationItem, ways } from './navigation.ts'
 import { faultText } from '../kit/problem.tsx'
 
 /** The time after which the first page has loaded its data. */
@@ -28,8 +28,8 @@ export function Frame({ session, children }: { readonly session: Session; readon
     const timer = setTimeout(() => void fetchPages(), restMs)
     return () => clearTimeout(timer)
   }, [])
-  const open = ([, , , , duty]: Way) => duty === undefined || session.may.includes(duty)
-  const all = useMemo(() => [...ways, ...adminWays, ...publicWays, accountWay].filter(open), [session])
+  const open = ([, , , , duty]: NavigationItem) => duty === undefined || session.may.includes(duty)
+  const all = useMemo(() => [...ways, ...adminNavigation, ...publicNavigation, accountItem].filter(open), [session])
   const leave = () => logOut().catch((error: unknown) => say(faultText(error), 'bad'))
   return (
     <div class="frame">
@@ -44,21 +44,21 @@ export function Frame({ session, children }: { readonly session: Session; readon
         <Brand />
         <SearchButton />
         <Ways ways={ways.filter(open)} path={path} />
-        {adminWays.some(open) && (
+        {adminNavigation.some(open) && (
           <div>
             <h2>{t('nav.admin')}</h2>
-            <Ways ways={adminWays.filter(open)} path={path} alerts={alerts} />
+            <Ways ways={adminNavigation.filter(open)} path={path} alerts={alerts} />
           </div>
         )}
         <div>
           <h2>{t('nav.public')}</h2>
-          <Ways ways={publicWays} path={path} />
+          <Ways ways={publicNavigation} path={path} />
         </div>
         <div class="who">
           <a
-            href={accountWay[0]}
-            title={`${t(accountWay[1])}${t('colon')}${session.user.name}`}
-            {...(path === accountWay[0] && { 'aria-current': 'page' as const })}
+            href={accountItem[0]}
+            title={`${t(accountItem[1])}${t('colon')}${session.user.name}`}
+            {...(path === accountItem[0] && { 'aria-current': 'page' as const })}
           >
             <Icon name="account" />
             <span class="theirs" title={session.user.name}>
@@ -89,7 +89,7 @@ function Ways({
   path,
   alerts = 0,
 }: {
-  readonly ways: readonly Way[]
+  readonly ways: readonly NavigationItem[]
   readonly path: string
   readonly alerts?: number
 }) {
@@ -108,7 +108,7 @@ function WayItem({
   path,
   open = 0,
 }: {
-  readonly way: Way
+  readonly way: NavigationItem
   readonly path: string
   readonly open?: number
 }) {

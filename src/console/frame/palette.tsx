@@ -7,7 +7,7 @@ import { Button } from '../kit/button.tsx'
 import { Combobox, type Option } from '../kit/combobox.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { t } from '../words/index.ts'
-import type { Way } from './ways.ts'
+import type { NavigationItem } from './navigation.ts'
 
 /** Opens a page, a request, or the costs of a model, key or user. `ways`: the pages that the user may open. */
 export function Palette({
@@ -16,7 +16,7 @@ export function Palette({
   onClose,
   onShortcuts,
 }: {
-  readonly ways: readonly Way[]
+  readonly ways: readonly NavigationItem[]
   /** The text that was typed before this component loaded. */
   readonly takeTyped: () => string
   readonly onClose: () => void

@@ -2,15 +2,21 @@ import { Dialog } from '../kit/dialog.tsx'
 import { Facts } from '../kit/facts.tsx'
 import { hasShortcuts } from '../shortcuts.ts'
 import { t } from '../words/index.ts'
-import { accountWay, type Way } from './ways.ts'
+import { accountItem, type NavigationItem } from './navigation.ts'
 
 /** The list of shortcuts, and the way to turn them off. */
-export function ShortcutList({ ways, onClose }: { readonly ways: readonly Way[]; readonly onClose: () => void }) {
+export function ShortcutList({
+  ways,
+  onClose,
+}: {
+  readonly ways: readonly NavigationItem[]
+  readonly onClose: () => void
+}) {
   return (
     <Dialog title={t('shortcuts')} onClose={onClose}>
       <p class="quiet">
         {t(hasShortcuts.value ? 'shortcuts.text' : 'shortcuts.off')}{' '}
-        <a href={accountWay[0]} onClick={onClose}>
+        <a href={accountItem[0]} onClick={onClose}>
           {t('nav.account')}
         </a>
       </p>

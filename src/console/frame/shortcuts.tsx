@@ -6,7 +6,7 @@ import { Icon } from '../kit/icon.tsx'
 import { later } from '../kit/later.tsx'
 import { hasShortcuts } from '../shortcuts.ts'
 import { t } from '../words/index.ts'
-import type { Way } from './ways.ts'
+import type { NavigationItem } from './navigation.ts'
 
 const ShortcutList = later(async () => (await import('./shortcut-list.tsx')).ShortcutList, null)
 
@@ -28,7 +28,7 @@ const typedInto =
   'textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=file], [type=button], [type=submit])'
 
 /** Handles the keys for pages and the filter, and shows their list. `ways`: the pages that the user may open. */
-export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
+export function Shortcuts({ ways }: { readonly ways: readonly NavigationItem[] }) {
   const { route } = useLocation()
   const isOn = hasShortcuts.value
   useEffect(() => {

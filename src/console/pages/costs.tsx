@@ -20,8 +20,8 @@ import { namesOf, partName } from './costs/parts.ts'
 import { spanOf } from './costs/range.ts'
 import { RangeFilter } from './costs/range-filter.tsx'
 import { Requests } from './costs/requests.tsx'
-import { CostSheet } from './costs/sheet.tsx'
-import { sheetsOf } from './costs/sheets.ts'
+import { CostTable } from './costs/cost-table.tsx'
+import { costsByCurrency } from './costs/currency-costs.ts'
 import { hasLabel, hasSeveral, noParts, partsFor, type Where } from './costs/where.ts'
 
 /** The costs, their parts and their reasons: every figure links to its parts. */
@@ -84,8 +84,8 @@ export function Costs() {
           ) : (
             <div class="stack">
               {!hasLabel(where) && !hasSeveral(where) && <AvoidableSpend of={avoidable.value} where={where} />}
-              {sheetsOf(answer).map((sheet, at) => (
-                <CostSheet
+              {costsByCurrency(answer).map((sheet, at) => (
+                <CostTable
                   key={sheet.currency}
                   of={sheet}
                   isFirst={at === 0}

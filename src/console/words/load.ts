@@ -1,5 +1,5 @@
 import { effect } from '@preact/signals'
-import { takeEarly } from '../api/early.ts'
+import { takePrefetched } from '../api/prefetch.ts'
 import { remember } from '../remember.ts'
 import { language, languageTags, speakWith, type Words } from './index.ts'
 import { wordAddresses } from './addresses.ts'
@@ -16,7 +16,7 @@ export async function beginToSpeak(): Promise<void> {
 
 /** Fetches a language, and sets it. */
 async function loadWords(wanted: Language): Promise<void> {
-  const response = await (takeEarly(wordAddresses[wanted]) ?? fetch(wordAddresses[wanted]))
+  const response = await (takePrefetched(wordAddresses[wanted]) ?? fetch(wordAddresses[wanted]))
   if (!response.ok) throw new Error(`no words: ${response.status}`)
   speakWith(wanted, (await response.json()) as Words)
 }

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type { Member } from '../../util/index.ts'
 import { AnswerReader, type Reading } from './read-answer.ts'
 import type { ParsedHead } from './parse-head.ts'
-import { makePatient } from './patient-socket.ts'
+import { keepReadable } from './keep-readable.ts'
 import { allocatePiece, common, largeBytes } from './read-memory.ts'
 import { type BodySender, PieceSender, StreamSender } from './send-body.ts'
 import { ConnectionClosed } from './wire-fault.ts'
@@ -75,7 +75,7 @@ export class Connection implements Member, Reading {
     this.#socket = socket
     // It was abandoned while it was opened.
     if (this.#isGone) return void socket.on('error', () => undefined).destroy()
-    makePatient(socket, this.#onDeaf)
+    keepReadable(socket, this.#onDeaf)
     socket.on('error', this.#onError).on('end', this.#onEnd).on('close', this.#onClose).on('drain', this.#onDrain)
     if (!readsItself) socket.on('data', this.#onData)
     if (socket.destroyed) this.#lose()

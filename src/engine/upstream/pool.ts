@@ -2,7 +2,7 @@ import { IntrusiveSet } from '../../util/index.ts'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import { Connection, type ConnectionOwner } from './connection.ts'
 import type { Dialler } from './dial.ts'
-import { type Waiter, WaitingLine } from './waiting-line.ts'
+import { type Waiter, RequestQueue } from './request-queue.ts'
 import { Waits, type WaitTimes } from './waits.ts'
 import { ConnectionClosed, QueueFull } from './wire-fault.ts'
 
@@ -43,8 +43,8 @@ export class Pool implements ConnectionOwner, Timed {
   #listened: Connection[] = []
   #isTurnAwaited = false
   #dialled = 0
-  readonly #waiting = new WaitingLine()
-  readonly #waitingFresh = new WaitingLine()
+  readonly #waiting = new RequestQueue()
+  readonly #waitingFresh = new RequestQueue()
   readonly #waits = new Waits()
   #turns = 0
   #turnedAway = 0

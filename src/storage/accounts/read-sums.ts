@@ -1,7 +1,7 @@
 import type { WindowPeriod } from '../../domain/budget-period.ts'
 import type { LevelKind } from '../../domain/budget.ts'
 import { type LevelName, type LevelSums, type NamedSums, splitEndUser } from '../../domain/levels.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { namesOfLabels } from '../labels.ts'
 import { bounds, windowParams } from '../keys/spend.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
@@ -74,7 +74,7 @@ function* readOf(
 ): QueryProgram<readonly Row[]> {
   if (typeof names === 'string') return yield ask(sql(names), ...params)
   const found: Row[] = []
-  for (const [kind, some] of names) found.push(...(yield* askIn(sql(ofNames), some, [...params, kind])))
+  for (const [kind, some] of names) found.push(...(yield* selectIn(sql(ofNames), some, [...params, kind])))
   return found
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { TopUp, TopUpChanged } from '../../domain/users.ts'
 import { post } from '../ledger/entries.ts'
-import { leave, type Signed } from '../people/trail.ts'
+import { appendTrail, type Signed } from '../people/trail.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
@@ -40,7 +40,7 @@ export function* topUp(identity: Scribe, given: Signed & Payment): QueryProgram<
   const [debit, credit] = [cash, balanceOf(name)]
   const entry = { chargeId: id, kind: 'topup', debit, credit, amount, actor: by, reason: note, at } as const
   yield* post(identity, { ...entry, digest: digestTopUp(id, credit, amount) }, 'topup')
-  yield* leave(identity, { by, at }, 'user.topup', name, { paidIn: paidIn - amount }, { paidIn }, note)
+  yield* appendTrail(identity, { by, at }, 'user.topup', name, { paidIn: paidIn - amount }, { paidIn }, note)
   return { id, amount, at, by, note }
 }
 

@@ -3,7 +3,7 @@ import { useSuffix } from '../../plugin-api/image-tool.ts'
 import { cellsOf } from '../../domain/shapes/member.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { type Payer, termMembers } from './members.ts'
-import { begunAt, reachMs } from './reach.ts'
+import { begunAt, reachMs } from './time-bounds.ts'
 
 /** A quarter of an hour: in every time zone, days begin at one. */
 const quarterMs = 900_000

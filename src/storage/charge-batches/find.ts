@@ -1,8 +1,8 @@
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { type Booked, parseChargeBatch } from './parse.ts'
-import { begunAt, reachOf } from './reach.ts'
+import { begunAt, reachOf } from './time-bounds.ts'
 
 /** Finds segments that may contain the charge: a few, anywhere in the table. The database searches the text. */
 const thatHave = `SELECT chain, position, body FROM segment
@@ -44,7 +44,7 @@ export function readSound(row: Row): readonly Booked[] | undefined {
 
 /** The refunded amounts of charges in segments, by their ids. */
 export function* findRefunds(ids: readonly string[]): QueryProgram<ReadonlyMap<string, number>> {
-  const rows = yield* askIn(`SELECT charge_id, amount FROM reversal WHERE charge_id IN (…)`, ids)
+  const rows = yield* selectIn(`SELECT charge_id, amount FROM reversal WHERE charge_id IN (…)`, ids)
   const sums = new Map<string, number>()
   for (const row of rows) {
     const id = text(row, 'charge_id')

@@ -1,6 +1,6 @@
 import { amountOfItems, type ChargeItem } from '../../domain/charge.ts'
 import type { Posting } from '../ledger/posting.ts'
-import { ageMaxMs, aheadMs, begunAt } from './reach.ts'
+import { ageMaxMs, aheadMs, begunAt } from './time-bounds.ts'
 
 /** The maximum of one charge: a thousand million of the currency. */
 export const totalMax = 1e15

@@ -3,7 +3,7 @@ import { text } from '../rows.ts'
 import { readChargeBatch } from './find.ts'
 import { ChargeBatchPage } from './batch-page.ts'
 import type { Booked } from './parse.ts'
-import { afterAll, reachOf } from './reach.ts'
+import { afterAll, reachOf } from './time-bounds.ts'
 
 const next = (which: string): string => `SELECT chain, position, last_id, body FROM segment
   WHERE last_id > ? AND last_id < ? AND first_id < ? ${which} ORDER BY last_id LIMIT ?`

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import { spendOfAll } from '../accounts/spend-of-all.ts'
+import { bookSpending } from '../accounts/book-spending.ts'
 import { ask, type QueryProgram } from '../query.ts'
-import { spendAll } from '../keys/spend-all.ts'
+import { bookKeySpending } from '../keys/book-key-spending.ts'
 import { moveEnd, readEnd } from '../ledger/chain.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import type { ChargeBatch, Spent } from './draft.ts'
@@ -23,8 +23,8 @@ export function* writeChargeBatch(identity: WriterIdentity, segment: ChargeBatch
   const there = yield ask('SELECT 1 AS there FROM segment WHERE last_id = ? AND first_id = ?', lastId, firstId)
   if (there.length > 0) return
   const spent = JSON.parse(segment.spent) as Spent[]
-  yield* spendAll(identity, spent, now)
-  yield* spendOfAll(identity, spent, now)
+  yield* bookKeySpending(identity, spent, now)
+  yield* bookSpending(identity, spent, now)
   const end = yield* readEnd(chain)
   const position = end.position + 1
   const head = hashChargeBatch(chain, position, end.head, body)

@@ -4,7 +4,7 @@ import { readAnchor } from '../ledger/anchor.ts'
 import { audit } from '../ledger/audit.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import type { Copied, CopiedTable, CopySource, CopyTarget, TableLayout } from './ends.ts'
+import type { Copied, CopiedTable, CopySource, CopyTarget, TableLayout } from './source-and-target.ts'
 import { sumBooks } from './sum-books.ts'
 import { quote, TableWalk } from './table-walk.ts'
 

@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto'
 import { ask, type Query, type QueryProgram, type Row, type Value } from '../query.ts'
-import type { CellKind, Cells, TableLayout } from './ends.ts'
+import type { CellKind, Cells, TableLayout } from './source-and-target.ts'
 
 /** The approximate size of one statement: a page of the log may have a megabyte, a key has two hundred bytes. */
 const bytesTogether = 4_194_304

@@ -1,6 +1,6 @@
 import { type CostPart, costParts, quarterMs } from '../../domain/costs.ts'
 import { labelKinds } from '../../domain/labels.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { lockSums } from './roll-up.ts'
@@ -224,7 +224,12 @@ function* foldNames({ span, parts }: Whole, stage: Stage, first: string, last: s
 function* foldPlaces({ span, parts }: Whole, sums: Sums, ids: readonly number[]): QueryProgram<void> {
   const [first, last] = [parts[0] as number, parts.at(-1) as number]
   const where = `span >= ? AND span <= ? AND ${lengthOfSpan} = ? AND place IN (…)`
-  yield* askIn(foldInto({ ...sums, rest: ['place', ...sums.rest] }, where), ids, [span, first, last, lengthOf(first)])
+  yield* selectIn(foldInto({ ...sums, rest: ['place', ...sums.rest] }, where), ids, [
+    span,
+    first,
+    last,
+    lengthOf(first),
+  ])
 }
 
 /** The statement that replaces the sums of a span by those of its parts. `rest`: the key of the table without `span`. */

@@ -1,6 +1,6 @@
 import { type CostPart, type CostQuery, type Costs, type PlainCostQuery, quarterMs } from '../../domain/costs.ts'
 import { type LabelKind, labelKinds } from '../../domain/labels.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { idOfLabel, namesOfLabels } from '../labels.ts'
 import type { QueryProgram, Rows, Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -110,7 +110,11 @@ function* findLabels(labelQuery: LabelQuery): QueryProgram<ReadonlySet<string> |
   const spans = spansOver(quarterOf(query.since), quarterOf(query.until), labelQuery.pass)
   const { sql, params } = statementOf(labelQuery, 'p.label')
   const amounts = new Map<string, number>()
-  for (const row of yield* askIn(`SELECT what, sum(amount) AS amount FROM (${sql}) spans GROUP BY what`, spans, params))
+  for (const row of yield* selectIn(
+    `SELECT what, sum(amount) AS amount FROM (${sql}) spans GROUP BY what`,
+    spans,
+    params,
+  ))
     add(amounts, text(row, 'what'), whole(row, 'amount'))
   for (const { label, counts } of labelQuery.tail) add(amounts, label, counts.amount)
   amounts.delete(anyLabel)
@@ -149,7 +153,7 @@ function* readBars(labelQuery: LabelQuery, what: string, only?: readonly string[
       barOfSpan.set(span, bar)
   const { sql, params } = statementOf(labelQuery, what, only)
   const isOne = bars.length === 1
-  const rows = yield* askIn(isOne ? inOneBar(sql) : sql, [...barOfSpan.keys()], params)
+  const rows = yield* selectIn(isOne ? inOneBar(sql) : sql, [...barOfSpan.keys()], params)
   return rows.map(row => ({ ...row, bar: isOne ? 0 : (barOfSpan.get(whole(row, 'span')) ?? 0) }))
 }
 

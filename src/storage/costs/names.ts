@@ -1,5 +1,5 @@
 import type { CostPart, PlainCostQuery } from '../../domain/costs.ts'
-import { askIn, inOne } from '../ask-in.ts'
+import { selectIn, inOne } from '../select-in.ts'
 import { ask, type QueryProgram, type Rows, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { type ReadPass, spansOver } from './spans.ts'
@@ -33,7 +33,7 @@ export function* findNames(query: PlainCostQuery, tail: readonly Sum[], pass: Re
   const spans = spansOver(quarterOf(since), quarterOf(until), pass)
   const isAmongMany = isBounded(query)
   const sums = isAmongMany
-    ? yield* sumDearest({ query, by, spans, apart }, tailSums)
+    ? yield* sumMostExpensive({ query, by, spans, apart }, tailSums)
     : yield* sumEach({ query, by, spans, apart }, tailSums)
   if (sums.size <= apart && !isAmongMany) return undefined
   return new Set(
@@ -75,7 +75,7 @@ function* sumEach({ query, spans, apart }: Search, tailSums: Amounts): QueryProg
 /**
  * The same with a filter: reads candidates until no other name can have a higher sum, because no charge is negative.
  */
-function* sumDearest(search: Search, tailSums: Amounts): QueryProgram<Amounts> {
+function* sumMostExpensive(search: Search, tailSums: Amounts): QueryProgram<Amounts> {
   const { query, apart } = search
   const sums = new Map(tailSums)
   const seen = new Set<string>()
@@ -123,7 +123,7 @@ function* boundingOf(search: Search): QueryProgram<Bounding> {
   const { matching, others } = yield* findKeyPlaces(query.where)
   const isLess = others.length < matching.length
   const places = inOne(isLess ? others : matching)
-  if (!places) return matching.length === 0 ? { ...whole, ask: () => askIn('', []) } : whole
+  if (!places) return matching.length === 0 ? { ...whole, ask: () => selectIn('', []) } : whole
   const marks = (values: readonly Value[]): string => `(${values.map(() => '?').join(', ')})`
   const ofPlaces = `FROM cost_key_sum WHERE place IN ${marks(places)} AND span IN ${marks(together)}`
   // Subtracts the places that do not match from the total.
@@ -199,7 +199,7 @@ export function* splitByCoverage(
   if (by === null || !isBounded({ by, where })) return { whole: [], parted: names }
   const { sql, params } = matchExpression(where)
   const what = `p.${columnOf[by]}`
-  const rows = yield* askIn(
+  const rows = yield* selectIn(
     `SELECT ${what} AS what, min(${sql}) AS least, max(${sql}) AS most FROM cost_place p
       WHERE p.detail = ?${by === 'user' ? ` AND p.key_id = ''` : ''} AND ${what} IN (…) GROUP BY ${what}`,
     names,
@@ -224,7 +224,7 @@ function* sumNames(
   const sums = `SELECT what, sum(amount) AS amount FROM (${sql}) spans`
   const together = inOne(spans)
   // No single one of several statements has the most expensive names of all.
-  if (!together) return yield* askIn(`${sums} GROUP BY what`, spans, params)
+  if (!together) return yield* selectIn(`${sums} GROUP BY what`, spans, params)
   return yield ask(
     `${sums.replace('(…)', `(${together.map(() => '?').join(', ')})`)} ${among?.sql ?? ''} GROUP BY what
       ORDER BY 2 DESC, 1${most === undefined ? '' : ' LIMIT ?'}`,
@@ -239,7 +239,9 @@ function* sumSome(query: Narrowed, spans: readonly number[], names: readonly str
   const found: Rows[number][] = []
   for (let at = 0; at < names.length; at += namesTogether) {
     const { sql, params } = statementOf(query, names.slice(at, at + namesTogether))
-    found.push(...(yield* askIn(`SELECT what, sum(amount) AS amount FROM (${sql}) spans GROUP BY what`, spans, params)))
+    found.push(
+      ...(yield* selectIn(`SELECT what, sum(amount) AS amount FROM (${sql}) spans GROUP BY what`, spans, params)),
+    )
   }
   return found
 }

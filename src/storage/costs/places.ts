@@ -1,9 +1,9 @@
 import { type ChargeRule, savedBy } from '../../domain/charge.ts'
 import { quarterMs } from '../../domain/costs.ts'
 import { isTokens } from '../../domain/usage.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { groupRows } from '../ledger/find.ts'
-import { shareOfRefund } from '../ledger/share-out.ts'
+import { splitRefund } from '../ledger/split-amount.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import { findBooked, readSound } from '../charge-batches/find.ts'
@@ -96,7 +96,7 @@ type Back = { readonly amount: number; readonly before: number }
 function* findEarlier(table: 'entry' | 'reversal', refunds: Rows): QueryProgram<(row: Row) => number> {
   const later = refunds.filter(row => whole(row, 'nth') > 0).map(row => text(row, 'id'))
   if (later.length === 0) return () => 0
-  const all = groupRows(yield* askIn(refundsIn(table), [...new Set(later)]), 'id')
+  const all = groupRows(yield* selectIn(refundsIn(table), [...new Set(later)]), 'id')
   return row =>
     (all.get(text(row, 'id')) ?? [])
       .filter(other => whole(other, 'nth') < whole(row, 'nth'))
@@ -105,7 +105,7 @@ function* findEarlier(table: 'entry' | 'reversal', refunds: Rows): QueryProgram<
 
 /** Adds charges in rows, by settlement time, so that they are in the month of their statement. */
 function* addRows(sums: CostSums, rows: Rows): QueryProgram<number> {
-  const lines = groupRows(yield* askIn(linesOf, [...new Set(rows.map(row => text(row, 'id')))]), 'charge_id')
+  const lines = groupRows(yield* selectIn(linesOf, [...new Set(rows.map(row => text(row, 'id')))]), 'charge_id')
   const isBack = (row: Row): boolean => text(row, 'kind') === 'refund'
   const beforeOf = yield* findEarlier('entry', rows.filter(isBack))
   for (const row of rows) {
@@ -176,7 +176,7 @@ function addLines(
 ): void {
   const seen = new Set<string>()
   const prices = lines.map(({ price }) => price)
-  const backs = back ? shareOfRefund(back.amount, back.before, prices) : undefined
+  const backs = back ? splitRefund(back.amount, back.before, prices) : undefined
   const isBooked = backs === undefined
   const saved =
     isBooked && rule

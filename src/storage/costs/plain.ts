@@ -1,5 +1,5 @@
 import { type CostRow, type Costs, type PlainCostQuery, quarterMs } from '../../domain/costs.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { findNames, type Names, namesTogether, splitByCoverage } from './names.ts'
@@ -59,7 +59,7 @@ function* addSpans(answer: Answer, query: PlainCostQuery, names: Names, pass: Re
     for (const span of spansOver(quarterOf(at), quarterOf(bars[bar + 1] ?? until), pass)) barOf.set(span, bar)
   function* read(of: PlainCostQuery, named?: readonly string[]): QueryProgram<Rows> {
     const { sql, params } = statementOf(of, named)
-    return yield* askIn(bars.length === 1 ? inOneBar(sql) : sql, [...barOf.keys()], params)
+    return yield* selectIn(bars.length === 1 ? inOneBar(sql) : sql, [...barOf.keys()], params)
   }
   function* readNamed(of: PlainCostQuery, named: readonly string[]): QueryProgram<Rows> {
     const found: Row[] = []

@@ -1,6 +1,6 @@
 import type { ChargeRule } from '../../domain/charge.ts'
 import { type PlainCostQuery, quarterMs, type RatedImages } from '../../domain/costs.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import type { QueryProgram } from '../query.ts'
 import { text, textOrNull, toLine, whole } from '../rows.ts'
 import { readPass, readTail } from './plain.ts'
@@ -23,7 +23,7 @@ export function* readRated(query: RatedQuery): QueryProgram<readonly RatedImages
   const sql = `SELECT s.kind AS kind, sum(s.images) AS images FROM cost_place p JOIN cost_image_sum s ON s.place = p.id
     WHERE ${places.sql} AND s.span IN (…) GROUP BY s.kind`
   const spans = spansOver(Math.floor(since / quarterMs), Math.floor(until / quarterMs), pass)
-  for (const row of yield* askIn(sql, spans, places.params))
+  for (const row of yield* selectIn(sql, spans, places.params))
     byId.set(whole(row, 'kind'), (byId.get(whole(row, 'kind')) ?? 0) + whole(row, 'images'))
   const found = new Map<string, { readonly kind: Kind; images: number }>()
   const add = (kind: Kind, images: number): void => {
@@ -33,7 +33,7 @@ export function* readRated(query: RatedQuery): QueryProgram<readonly RatedImages
     else found.set(name, { kind, images })
   }
   for (const { place, kind, images } of sums.kinds()) if (matchesQuery(place, query)) add(kind, images)
-  for (const row of yield* askIn('SELECT * FROM cost_kind WHERE id IN (…)', [...byId.keys()]))
+  for (const row of yield* selectIn('SELECT * FROM cost_kind WHERE id IN (…)', [...byId.keys()]))
     add(toKind(row), byId.get(whole(row, 'id')) ?? 0)
   return [...found.values()].filter(({ images }) => images > 0).map(({ kind, images }) => show(kind, images))
 }

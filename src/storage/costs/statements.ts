@@ -1,5 +1,5 @@
 import { costParts, type CostPart, type PlainCostQuery, quarterMs } from '../../domain/costs.ts'
-import { inOne } from '../ask-in.ts'
+import { inOne } from '../select-in.ts'
 import type { Value } from '../query.ts'
 import type { Detail } from './write-sums.ts'
 import { columnOf, countNames, type Place } from './sums.ts'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { costParts } from '../../domain/costs.ts'
 import { type LabelKind, labelKinds } from '../../domain/labels.ts'
-import { askIn, askInLists } from '../ask-in.ts'
+import { selectIn, selectInLists } from '../select-in.ts'
 import { insertRows } from '../insert-rows.ts'
 import { ask, type QueryProgram, type Row, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -163,7 +163,7 @@ class Places {
           return [JSON.stringify(list), list]
         }),
       )
-      for (const row of yield* askInLists(knownPlaces, [...found.values()], [detail])) {
+      for (const row of yield* selectInLists(knownPlaces, [...found.values()], [detail])) {
         const one = noted.get(nameOfFacts(row as Facts & Row))
         if (one) one.id = whole(row, 'id')
       }
@@ -198,7 +198,7 @@ class LabelPlaces {
     for (const kind of labelKinds) {
       const labels = [...this.#noted.values()].flatMap(({ row }) => (row['kind'] === kind ? [text(row, 'label')] : []))
       const known = `SELECT id, ${labelColumns.join(', ')} FROM cost_label_place WHERE kind = ? AND label IN (…)`
-      for (const row of yield* askIn(known, [...new Set(labels)], [kind])) {
+      for (const row of yield* selectIn(known, [...new Set(labels)], [kind])) {
         const one = this.#noted.get(nameOfLabelled(row))
         if (one) one.id = whole(row, 'id')
       }
@@ -252,7 +252,7 @@ function* findKinds(sums: CostSums): QueryProgram<ReadonlyMap<string, number>> {
   const noted = new Map(Iterator.from(sums.kinds()).map(({ kind }) => [nameOfKind(kind), kind]))
   const byHash = new Map(noted.keys().map(name => [hash('sha256', name), name]))
   const found = new Map<string, number>()
-  for (const row of yield* askIn('SELECT id, hash FROM cost_kind WHERE hash IN (…)', [...byHash.keys()]))
+  for (const row of yield* selectIn('SELECT id, hash FROM cost_kind WHERE hash IN (…)', [...byHash.keys()]))
     found.set(byHash.get(text(row, 'hash')) ?? '', whole(row, 'id'))
   const fresh = [...byHash].filter(([, name]) => !found.has(name))
   if (fresh.length === 0) return found

@@ -4,7 +4,7 @@ import { payerOf } from '../accounts/opening.ts'
 import { balanceOf } from '../accounts/top-up.ts'
 import { StorageError } from '../errors.ts'
 import { revokeKey } from '../keys/write.ts'
-import { leave, type Signed } from '../people/trail.ts'
+import { appendTrail, type Signed } from '../people/trail.ts'
 import { changeUser, findUser } from '../people/users.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -79,7 +79,7 @@ export function* eraseUser(identity: Scribe, { name, by, at }: Naming): QueryPro
   for (const rows of wholesale) tables.push({ table: rows.table, how: rows.how, rows: yield* eraseRows(rows, name) })
   yield* renameUser(person, at)
   tables.push({ table: 'user', how: 'renamed', rows: 1 }, yield* eraseChanges(name))
-  yield* leave(identity, { by, at }, 'user.erase', person.pseudonym, null, null)
+  yield* appendTrail(identity, { by, at }, 'user.erase', person.pseudonym, null, null)
   yield ask(`UPDATE meta SET value = 0 WHERE name = 'erasing'`)
   return { pseudonym: person.pseudonym, tables, kept }
 }

@@ -3,7 +3,7 @@ import { findHeads, type LogBatchHead, readSound, takeTogether } from '../log-ba
 import type { LogBatch } from '../log-batches/parse.ts'
 import { wordOf } from '../log-batches/search-words.ts'
 import { deleteLogBatch, rewriteLogBatch } from '../log-batches/write.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
@@ -37,7 +37,7 @@ export function* eraseLogs(people: Pseudonyms, writes = true): QueryProgram<numb
 
 /** Of some pages those that have rows of these people, or may have because they are damaged. */
 function* findTheirs(some: readonly LogBatchHead[], people: Pseudonyms): QueryProgram<readonly number[]> {
-  const found = yield* askIn(
+  const found = yield* selectIn(
     'SELECT number, body FROM log_page WHERE number IN (…)',
     some.map(({ number }) => number),
   )

@@ -1,7 +1,7 @@
 import { alertKinds, type AlertsRead, type EventKind, type StoredEvent } from '../../domain/index.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
-import { leave, type Signed } from '../people/trail.ts'
+import { appendTrail, type Signed } from '../people/trail.ts'
 import type { Scribe } from '../writer-identity.ts'
 
 /** The number of events of each kind: the cause of older ones has ended, or they were sent again since. */
@@ -69,7 +69,7 @@ export function* dealWith(
       )
     : yield ask('DELETE FROM alert_done WHERE alert = ? RETURNING alert', alert)
   if (changed.length === 0) return null
-  yield* leave(identity, { by, at }, isDealt ? 'alert.done' : 'alert.reopen', alert, null, null)
+  yield* appendTrail(identity, { by, at }, isDealt ? 'alert.done' : 'alert.reopen', alert, null, null)
   yield ask('DELETE FROM alert_done WHERE at < ?', at - dealtMs)
   return null
 }

@@ -1,4 +1,4 @@
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { ask, type QueryProgram, type Rows } from '../query.ts'
 import { text, wholeOrNull } from '../rows.ts'
 import { endOfPiece, positionOfId } from './position.ts'
@@ -35,9 +35,9 @@ export function* pruneEvents({ until, limit, webhooks }: Pruning): QueryProgram<
 
 /** The first position that one of the receivers has not got, or gets again. */
 function* firstUndelivered(webhooks: readonly string[]): QueryProgram<number> {
-  const positions = yield* askIn('SELECT name, through FROM webhook WHERE name IN (…)', webhooks)
+  const positions = yield* selectIn('SELECT name, through FROM webhook WHERE name IN (…)', webhooks)
   // A receiver that has got nothing yet begins with the next event.
-  const waiting = yield* askIn(
+  const waiting = yield* selectIn(
     `SELECT min(event) AS through, max(next_at) AS next_at FROM webhook_retry WHERE next_at IS NOT NULL AND webhook IN (…)`,
     webhooks,
   )

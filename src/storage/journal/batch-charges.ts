@@ -2,14 +2,14 @@ import type { LogMatch, LogRow } from '../../domain/index.ts'
 import { quarterMs } from '../../domain/costs.ts'
 import { useChargeId } from '../../plugin-api/image-tool.ts'
 import { firstIdAt } from '../../util/ids.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { type LogBatchHead, readLogBatches } from '../log-batches/find.ts'
 import { isWhat } from '../log-batches/match.ts'
 import type { What } from '../log-batches/members.ts'
 import { failuresOf } from '../log-batches/sums.ts'
 import { ask, lockRows, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { begunAt } from '../charge-batches/reach.ts'
+import { begunAt } from '../charge-batches/time-bounds.ts'
 import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
 
 /** One kind of requests of a page, and their charges. `isSettled`: each of them has a settled charge. */
@@ -110,7 +110,7 @@ export function* findKept(
 
 /** Adds the stored sums of some pages. */
 export function* addKept(totals: Totals, pages: readonly number[], match: LogMatch): QueryProgram<void> {
-  for (const row of yield* askIn('SELECT body FROM log_page_charge WHERE page IN (…)', pages))
+  for (const row of yield* selectIn('SELECT body FROM log_page_charge WHERE page IN (…)', pages))
     for (const group of JSON.parse(text(row, 'body')) as readonly Group[]) {
       const [model, operation, status, outcome, upstream, isSettled, requests, errors, images, sums] = group
       if (match.charge === 'settled' && isSettled === 0) continue

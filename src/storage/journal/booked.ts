@@ -2,7 +2,7 @@ import { firstIdAt } from '../../util/ids.ts'
 import { requestOfCharge, useSuffix } from '../../plugin-api/image-tool.ts'
 import type { UsageMatch } from '../../domain/index.ts'
 import { type UsageCounts, usageMembers } from '../../domain/shapes/usage-row.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { findBooked } from '../charge-batches/find.ts'
@@ -71,7 +71,7 @@ export function placeOf({ payer, terms, at }: Booked): Place {
 /** The places of image charges whose requests also have one of these charges of use. */
 function* findPlaces(booked: readonly Booked[]): QueryProgram<ReadonlyMap<string, Place>> {
   const ids = booked.flatMap(({ id }) => (id.endsWith(useSuffix) ? [requestOfCharge(id)] : []))
-  const rows = yield* askIn(
+  const rows = yield* selectIn(
     `SELECT id, user_name, key_id, model, currency, created_at / ${dayMs} AS day FROM charge WHERE state = 'settled' AND id IN (…)`,
     ids,
   )

@@ -1,12 +1,12 @@
 import type { LogFilter, LogMatch, LogRow } from '../../domain/index.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { ask, type QueryProgram, type Value } from '../query.ts'
 import { text } from '../rows.ts'
 import { rangeOf } from '../log-batches/match.ts'
 import { wordOf } from '../log-batches/search-words.ts'
 import { findBooked } from '../charge-batches/find.ts'
 import type { Booked } from '../charge-batches/parse.ts'
-import { afterAll, begunAt } from '../charge-batches/reach.ts'
+import { afterAll, begunAt } from '../charge-batches/time-bounds.ts'
 import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 import { firstIdAt } from '../../util/ids.ts'
 import { itemFactsBegin } from '../ledger/item-facts.ts'
@@ -56,7 +56,7 @@ export function* keepCharged(rows: readonly LogRow[], match: LogMatch): QueryPro
   if (images) {
     const { from, where, params } = images
     const sql = `SELECT DISTINCT line.charge_id AS id FROM ${from} WHERE ${where} AND line.charge_id IN (…)`
-    kept = keep(kept, yield* askIn(sql, idsOf(kept), params))
+    kept = keep(kept, yield* selectIn(sql, idsOf(kept), params))
   }
   const { unit, refunded } = match
   if (unit !== undefined) {
@@ -68,7 +68,7 @@ export function* keepCharged(rows: readonly LogRow[], match: LogMatch): QueryPro
     kept = kept.filter(({ id }) => givenBack.has(id) === refunded)
   }
   if (match.charge === undefined) return kept
-  const ofState = yield* askIn('SELECT id FROM charge WHERE state = ? AND id IN (…)', idsOf(kept), [match.charge])
+  const ofState = yield* selectIn('SELECT id FROM charge WHERE state = ? AND id IN (…)', idsOf(kept), [match.charge])
   if (match.charge !== 'settled') return keep(kept, ofState)
   const inRows = new Set(ofState.map(row => text(row, 'id')))
   const others = idsOf(kept).filter(id => !inRows.has(id))

@@ -1,8 +1,8 @@
 import { requestOfCharge, useChargeId } from '../../plugin-api/image-tool.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text } from '../rows.ts'
-import { reachOf } from '../charge-batches/reach.ts'
+import { reachOf } from '../charge-batches/time-bounds.ts'
 import { endsOf, findInChargeBatches } from './total-sums.ts'
 
 const inRows = 'SELECT DISTINCT charge_id AS id FROM line WHERE quantity IS NOT NULL AND tier = ? AND charge_id IN (…)'
@@ -17,7 +17,7 @@ const givenBack = [
 /** The ids of those requests whose charges count a unit. */
 export function* findCounting(ids: readonly string[], unit: string): QueryProgram<ReadonlySet<string>> {
   const useIds = ids.map(useChargeId)
-  const found = requestsOf(yield* askIn(inRows, [...ids, ...useIds], [unit]))
+  const found = requestsOf(yield* selectIn(inRows, [...ids, ...useIds], [unit]))
   const [first, last] = endsOf(ids)
   if (first === undefined || last === undefined) return found
   const word = `[${JSON.stringify(unit)},`
@@ -32,7 +32,7 @@ export function* findCounting(ids: readonly string[], unit: string): QueryProgra
 export function* findGivenBack(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
   const all = [...ids, ...ids.map(useChargeId)]
   const rows: Row[] = []
-  for (const sql of givenBack) rows.push(...(yield* askIn(sql, all)))
+  for (const sql of givenBack) rows.push(...(yield* selectIn(sql, all)))
   return requestsOf(rows)
 }
 

@@ -7,7 +7,7 @@ import { columnOf } from '../costs/sums.ts'
 import { ask, type QueryProgram, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Booked } from '../charge-batches/parse.ts'
-import { ageMaxMs, aheadMs, begunAt } from '../charge-batches/reach.ts'
+import { ageMaxMs, aheadMs, begunAt } from '../charge-batches/time-bounds.ts'
 import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 import { addCharges, type Counted, countedOf, type Totals } from './total-sums.ts'
 

@@ -3,7 +3,7 @@ import { findHeads, type LogBatchHead, readSound } from '../log-batches/find.ts'
 import { LogWalk } from '../log-batches/walk.ts'
 import { deleteLogBatch, rewriteLogBatch } from '../log-batches/write.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
-import { begunAt } from '../charge-batches/reach.ts'
+import { begunAt } from '../charge-batches/time-bounds.ts'
 
 /** The name in `meta` under which the position of pruning is stored. */
 export const prunedUntil = 'pruned_until'

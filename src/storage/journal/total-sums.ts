@@ -1,11 +1,11 @@
 import type { LogTotals } from '../../domain/index.ts'
 import { useChargeId, useSuffix } from '../../plugin-api/image-tool.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { findBooked, readChargeBatch } from '../charge-batches/find.ts'
 import type { Booked } from '../charge-batches/parse.ts'
-import { begunAt, reachOf } from '../charge-batches/reach.ts'
+import { begunAt, reachOf } from '../charge-batches/time-bounds.ts'
 import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 
 const columns = 'id, state, currency, amount, line_count'
@@ -83,9 +83,9 @@ export function* addCharges(totals: Totals, charges: ReadonlyMap<string, Counted
     if (isBooked) booked.push(id)
     else own.push(id)
   }
-  for (const row of yield* askIn(images, own))
+  for (const row of yield* selectIn(images, own))
     totals.images += (charges.get(text(row, 'charge_id'))?.weight ?? 0) * whole(row, 'images')
-  const givenBack = [yield* askIn(refunds, own)]
+  const givenBack = [yield* selectIn(refunds, own)]
   const [first, last] = endsOf(booked)
   if (first !== undefined && last !== undefined) givenBack.push(yield ask(reversals, first, last))
   for (const row of givenBack.flat()) {
@@ -126,10 +126,10 @@ export function* findSettled(ids: readonly string[], isDense = false): QueryProg
     for (const id of useIds.splice(0)) left.add(id)
     take(rows)
   } else {
-    take(yield* askIn(inRows, ids))
+    take(yield* selectIn(inRows, ids))
     const ofUse = useIds.splice(0)
     for (const id of ofUse) left.add(id)
-    take(yield* askIn(inRows, ofUse))
+    take(yield* selectIn(inRows, ofUse))
   }
   for (const [id, { terms, amount }] of yield* findInChargeBatches([...left]))
     found.set(id, { currency: terms.currency, amount, weight: 1, isBooked: true, isEmpty: false })

@@ -1,7 +1,7 @@
 import { firstIdAt } from '../../util/ids.ts'
 import { requestOfCharge } from '../../plugin-api/image-tool.ts'
 import type { Charge, UsageSort, UsageSum } from '../../domain/index.ts'
-import { shareOut } from '../ledger/share-out.ts'
+import { splitAmount } from '../ledger/split-amount.ts'
 import { eachCharge } from '../ledger/find.ts'
 import type { QueryProgram } from '../query.ts'
 import { type Tokens, TokenWalk } from './tokens.ts'
@@ -38,7 +38,7 @@ function partsOf(charge: Charge, by: UsageSort): Iterable<readonly [string, Part
     const images = lines.filter(({ quantity }) => quantity === null).length
     return [[by === 'group' ? charge.group : charge.upstream, { images, quantity: 0, amount, refunded }]]
   }
-  const back = shareOut(
+  const back = splitAmount(
     refunded,
     lines.map(({ price }) => price),
   )

@@ -1,7 +1,7 @@
 import type { GroupMembers, Key, KeyChanges, KeyTotals, KeyUse } from '../../domain/index.ts'
 import { keyMembers } from '../../domain/shapes/key.ts'
 import { columnsOf } from '../../domain/shapes/member.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, textOrNull, toKey, whole, wholeOrNull } from '../rows.ts'
 
@@ -36,7 +36,7 @@ export function* readKey(id: string): QueryProgram<Key | undefined> {
 
 /** The last use and the total spending of the keys of some users; users without keys are left out. */
 export function* sumKeyUses(users: readonly string[]): QueryProgram<readonly KeyUse[]> {
-  const rows = yield* askIn(
+  const rows = yield* selectIn(
     `SELECT user_name, max(last_used_at) AS last_used_at, sum(spent) AS spent FROM key
      WHERE user_name IN (…) GROUP BY user_name`,
     users,

@@ -4,18 +4,18 @@ import {
   boundsOfChanged,
   boundsOfNew,
   type Chosen,
-  judgeKey,
+  checkKeyBounds,
   withinBounds,
-} from '../../domain/judge-key.ts'
+} from '../../domain/check-key-bounds.ts'
 import { keyMembers, settingMembers, settingsOf, unset } from '../../domain/shapes/key.ts'
 import { cellsOf } from '../../domain/shapes/member.ts'
 import { StorageError } from '../errors.ts'
-import { leave, type Signed } from '../people/trail.ts'
+import { appendTrail, type Signed } from '../people/trail.ts'
 import { findUser } from '../people/users.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { whole } from '../rows.ts'
-import { refuseUnprintable } from '../plain-names.ts'
+import { refuseUnprintable } from '../refuse-unprintable.ts'
 import { readKey } from './find.ts'
 
 /** Creates a key for an administrator, whose settings are the holder's bounds. */
@@ -35,7 +35,7 @@ export function* createOwnKey(
   const user = yield* findUser(key.user)
   if (!user) throw new StorageError('user_unknown', { name: key.user })
   const own = withinBounds(key, user.keyBounds)
-  const refused = judgeKey(undefined, chosenOf(own), [user.keyBounds])
+  const refused = checkKeyBounds(undefined, chosenOf(own), [user.keyBounds])
   if (refused) return { refused }
   const most = user.keysMax ?? keysMax
   if (most !== null && key.kind !== 'session') {
@@ -79,7 +79,7 @@ function* insertKey(
   const made = yield* readKey(id)
   if (!made) throw new Error(`the key ${id} was not written`)
   if (made.kind === 'key')
-    yield* leave(identity, { by, at }, 'key.create', id, null, { user: made.user, ...settingsOf(made) })
+    yield* appendTrail(identity, { by, at }, 'key.create', id, null, { user: made.user, ...settingsOf(made) })
   return made
 }
 
@@ -109,7 +109,7 @@ export function* changeOwnKey(identity: Scribe, given: GivenChange): QueryProgra
   if (!was) return undefined
   const user = yield* findUser(was.user)
   const before = chosenAnew(was)
-  const refused = judgeKey(before, { ...before, ...given.change }, [was.bounds, user?.keyBounds ?? {}])
+  const refused = checkKeyBounds(before, { ...before, ...given.change }, [was.bounds, user?.keyBounds ?? {}])
   if (refused) return { refused }
   return yield* writeChange(identity, given, was, was.bounds)
 }
@@ -139,7 +139,7 @@ function* writeChange(
   const became = yield* readKey(id)
   if (!became) throw new Error(`the key ${id} was not written`)
   const confirmed = boundsConfirmed(chosenAnew(was), chosenAnew(became))
-  yield* leave(
+  yield* appendTrail(
     identity,
     { by, at },
     'key.change',
@@ -167,7 +167,7 @@ export function* rotateKey(
     id,
   )
   const became = { hint: rotation.hint, oldUntil }
-  yield* leave(identity, { by, at }, 'key.rotate', id, { hint: was.hint, oldUntil: was.oldUntil }, became)
+  yield* appendTrail(identity, { by, at }, 'key.rotate', id, { hint: was.hint, oldUntil: was.oldUntil }, became)
   return yield* readKey(id)
 }
 
@@ -177,6 +177,6 @@ export function* revokeKey(identity: Scribe, { id, by, at }: Signed & { readonly
   if (!was) return false
   yield ask(`UPDATE key SET status = 'revoked' WHERE id = ?`, id)
   if (was.kind === 'key')
-    yield* leave(identity, { by, at }, 'key.revoke', id, { status: was.status }, { status: 'revoked' })
+    yield* appendTrail(identity, { by, at }, 'key.revoke', id, { status: was.status }, { status: 'revoked' })
   return true
 }

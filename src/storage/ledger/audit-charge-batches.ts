@@ -1,12 +1,12 @@
 import { decidedTier } from '../../domain/charge.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { findBooked, readChargeBatch } from '../charge-batches/find.ts'
 import { aloneColumns } from '../charge-batches/members.ts'
 import { ChargeBatchPage } from '../charge-batches/batch-page.ts'
 import { type Booked, rowsOf } from '../charge-batches/parse.ts'
-import { begunAt, reachMs, reachOf } from '../charge-batches/reach.ts'
+import { begunAt, reachMs, reachOf } from '../charge-batches/time-bounds.ts'
 import { addSpent, type Findings } from './findings.ts'
 import { auditRefunds } from './audit-refunds.ts'
 import { accountOf, digestCharge, sales, toEntry } from './entries.ts'
@@ -98,14 +98,14 @@ function isAddedUp(row: Row, [only, ...others]: readonly Booked[]): boolean {
 
 /** Reports charges that have separate rows besides their segment. */
 function* reportTwice(findings: Findings, ids: readonly string[]): QueryProgram<void> {
-  for (const row of yield* askIn('SELECT id FROM charge WHERE id IN (…)', ids))
+  for (const row of yield* selectIn('SELECT id FROM charge WHERE id IN (…)', ids))
     findings.report(`charge ${text(row, 'id')}: is in a segment and has rows too`)
 }
 
 /** @returns the number of reversals */
 function* auditReversals(findings: Findings, booked: readonly Booked[]): QueryProgram<number> {
   const byId = new Map(booked.map(one => [one.id, one]))
-  const rows = yield* askIn('SELECT * FROM reversal WHERE charge_id IN (…)', [...byId.keys()])
+  const rows = yield* selectIn('SELECT * FROM reversal WHERE charge_id IN (…)', [...byId.keys()])
   for (const [id, some] of groupRows(rows, 'charge_id')) auditReversalsOf(findings, byId.get(id) as Booked, some)
   return rows.length
 }

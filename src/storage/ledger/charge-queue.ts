@@ -6,7 +6,7 @@ import { chargeItemValues } from './charge-item.ts'
 import type { Posting } from './posting.ts'
 import { ChargeBatchDraft, type ChargeBatch } from '../charge-batches/draft.ts'
 import { fits } from '../charge-batches/fits.ts'
-import { ageMaxMs, aheadMs } from '../charge-batches/reach.ts'
+import { ageMaxMs, aheadMs } from '../charge-batches/time-bounds.ts'
 import { RecentIds } from '../charge-batches/recent-ids.ts'
 
 /** The number of charges that may wait before new charges are refused; those of current requests are still accepted. */

@@ -2,7 +2,7 @@ import type { Review } from '../../domain/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { payerColumns } from '../accounts/levels.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
-import { giveHoldsBack } from './give-holds-back.ts'
+import { releaseHolds } from './release-holds.ts'
 
 export type EmptyEnd = {
   readonly id: string
@@ -38,6 +38,6 @@ export function* endEmpty(identity: WriterIdentity, end: EmptyEnd): QueryProgram
     lined,
   )
   if (!charge) return false
-  if (kept === 0) yield* giveHoldsBack([charge])
+  if (kept === 0) yield* releaseHolds([charge])
   return true
 }

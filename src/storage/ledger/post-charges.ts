@@ -1,8 +1,8 @@
-import { spendOfAll } from '../accounts/spend-of-all.ts'
-import { askIn } from '../ask-in.ts'
+import { bookSpending } from '../accounts/book-spending.ts'
+import { selectIn } from '../select-in.ts'
 import { insertRows } from '../insert-rows.ts'
 import { lockKeys } from '../keys/lock.ts'
-import { spendAll } from '../keys/spend-all.ts'
+import { bookKeySpending } from '../keys/book-key-spending.ts'
 import { ask, type Row, type QueryProgram, type Value } from '../query.ts'
 import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
 import type { ChargeBatch, Spent } from '../charge-batches/draft.ts'
@@ -91,7 +91,7 @@ export function chargeRow({ owner, epoch }: WriterIdentity, posted: PostedCharge
 }
 
 function* findKnown(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
-  const rows = yield* askIn('SELECT id FROM charge WHERE id IN (…)', ids)
+  const rows = yield* selectIn('SELECT id FROM charge WHERE id IN (…)', ids)
   return new Set(rows.map(row => text(row, 'id')))
 }
 
@@ -146,8 +146,8 @@ export function* insertSettled(
   }
   yield* insertRows('line', chargeItemColumns, lines)
   yield* insertRows('charge', chargeColumns, charges)
-  yield* spendAll(identity, spent, now)
-  yield* spendOfAll(identity, spent, now)
+  yield* bookKeySpending(identity, spent, now)
+  yield* bookSpending(identity, spent, now)
   yield* postAll(identity, entries)
 }
 

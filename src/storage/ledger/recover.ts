@@ -3,7 +3,7 @@ import { lostOfLogRow } from '../../domain/shapes/log-row.ts'
 import type { LogRow } from '../../domain/index.ts'
 import { prunedUntil } from '../journal/prune.ts'
 import { adoptJobs } from '../jobs.ts'
-import { foldCopied } from '../accounts/fold.ts'
+import { mergeCopied } from '../accounts/merge-parts.ts'
 import { lockAccounts, payerColumns } from '../accounts/levels.ts'
 import { lockKeys } from '../keys/lock.ts'
 import { ask, type Row, skipLocked, type QueryProgram } from '../query.ts'
@@ -12,10 +12,10 @@ import { writeRows } from '../log-batches/write.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
 import { readSound } from '../charge-batches/find.ts'
 import type { Booked } from '../charge-batches/parse.ts'
-import { afterAll } from '../charge-batches/reach.ts'
+import { afterAll } from '../charge-batches/time-bounds.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { noteZone } from './budget-zone.ts'
-import { giveHoldsBack } from './give-holds-back.ts'
+import { releaseHolds } from './release-holds.ts'
 import type { Recovery } from './recovery.ts'
 import { dropAll, dropLapsed, join, renew } from './replicas.ts'
 import { bookAll } from './settle.ts'
@@ -60,7 +60,7 @@ export function* begin(identity: Omit<WriterIdentity, 'epoch'>, at: number, isAl
   const epoch = yield* join(identity, at, isAlone)
   yield* noteZone(identity.zone, at)
   const recovery = yield* endLeft({ ...identity, epoch }, at)
-  yield* foldCopied(identity, at)
+  yield* mergeCopied(identity, at)
   yield* sweep(identity, at)
   return recovery
 }
@@ -73,7 +73,7 @@ export function* clear(
   yield* dropAll()
   yield* noteZone(self.zone, at)
   const recovery = yield* endLeft({ owner: '', host: '', epoch: 0, ...self }, at)
-  yield* foldCopied(self, at)
+  yield* mergeCopied(self, at)
   yield* sweep(self, at)
   return recovery
 }
@@ -122,7 +122,7 @@ function* endWithoutItems(state: 'voided' | 'needs_review', which: string, at: n
       stopped,
       at,
     )
-    yield* giveHoldsBack(charges)
+    yield* releaseHolds(charges)
     all += charges.length
     if (charges.length < together) return all
   }

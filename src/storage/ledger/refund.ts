@@ -6,7 +6,7 @@ import { giveSpellBack } from '../accounts/past-days.ts'
 import { findBooked } from '../charge-batches/find.ts'
 import { rowsOf } from '../charge-batches/parse.ts'
 import { giveBack } from '../keys/spend.ts'
-import { leave } from '../people/trail.ts'
+import { appendTrail } from '../people/trail.ts'
 import { ask, lockRows, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
@@ -51,7 +51,15 @@ export function* refund(
   const then = yield* bookedOn(identity.zone, whole(charge, 'ended_at'))
   yield* giveBack(keyId, amount, then)
   yield* giveLevelsBack(identity, charge, amount, then, at)
-  yield* leave(identity, { by, at }, 'charge.refund', id, { refunded: before }, { refunded: before + amount }, reason)
+  yield* appendTrail(
+    identity,
+    { by, at },
+    'charge.refund',
+    id,
+    { refunded: before },
+    { refunded: before + amount },
+    reason,
+  )
   return amount
 }
 

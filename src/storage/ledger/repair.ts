@@ -2,7 +2,7 @@ import { levelKinds } from '../../domain/budget.ts'
 import type { BudgetCorrection } from '../../domain/index.ts'
 import { mainPart } from '../accounts/levels.ts'
 import { lockKeys } from '../keys/lock.ts'
-import { leave, type Signed } from '../people/trail.ts'
+import { appendTrail, type Signed } from '../people/trail.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
@@ -72,7 +72,7 @@ export function* repairBudgets(
       month.spent,
     )
   for (const { payer, spent, held } of corrections)
-    yield* leave(identity, { by, at }, 'budget.correct', `${payer.kind} ${payer.name}`, null, { spent, held })
+    yield* appendTrail(identity, { by, at }, 'budget.correct', `${payer.kind} ${payer.name}`, null, { spent, held })
   return true
 }
 

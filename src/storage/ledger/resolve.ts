@@ -1,10 +1,10 @@
 import { decidedTier } from '../../domain/charge.ts'
-import { leave } from '../people/trail.ts'
+import { appendTrail } from '../people/trail.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { accountOf, digestCharge, post, sales } from './entries.ts'
-import { giveHoldsBack } from './give-holds-back.ts'
+import { releaseHolds } from './release-holds.ts'
 import { insertChargeItem } from './charge-item.ts'
 import { book } from './settle.ts'
 
@@ -32,12 +32,12 @@ export function* resolve(identity: Scribe, { id, how, by, reason, at, amount = 0
     id,
   )
   if (!charge) return false
-  yield* leave(identity, { by, at }, 'charge.resolve', id, { state: 'needs_review' }, { state }, reason)
+  yield* appendTrail(identity, { by, at }, 'charge.resolve', id, { state: 'needs_review' }, { state }, reason)
   if (how === 'settle') {
     yield* book(identity, charge, { actor: by, heldNow: whole(charge, 'kept') === 1 ? whole(charge, 'hold') : 0, at })
     return true
   }
-  if (whole(charge, 'kept') === 1) yield* giveHoldsBack([charge])
+  if (whole(charge, 'kept') === 1) yield* releaseHolds([charge])
   const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', id)
   yield* post(identity, {
     chargeId: id,

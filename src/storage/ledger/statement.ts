@@ -12,9 +12,9 @@ import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { ChargeBatchPage } from '../charge-batches/batch-page.ts'
 import { readChargeBatch } from '../charge-batches/find.ts'
-import { afterAll } from '../charge-batches/reach.ts'
+import { afterAll } from '../charge-batches/time-bounds.ts'
 import { eachCharge } from './find.ts'
-import { shareOfRefund } from './share-out.ts'
+import { splitRefund } from './split-amount.ts'
 import { sumBalances } from './sum-balances.ts'
 
 /** From `from` (inclusive) to `until` (exclusive), in milliseconds since the epoch. */
@@ -164,7 +164,7 @@ function addLines(
   { amount, before }: { readonly amount: number; readonly before: number },
 ): void {
   const prices = lines.map(({ price }) => price)
-  const backs = shareOfRefund(amount, before, prices)
+  const backs = splitRefund(amount, before, prices)
   for (const [i, { tier, quantity, price }] of lines.entries()) {
     const name = JSON.stringify([model, tier])
     let line = account.lines.get(name)

@@ -1,4 +1,4 @@
-import { foldParts } from '../accounts/fold.ts'
+import { mergeParts } from '../accounts/merge-parts.ts'
 import { mainPart } from '../accounts/levels.ts'
 import { sweepSessions } from '../live-sessions.ts'
 import { sweepJobs } from '../jobs.ts'
@@ -18,7 +18,7 @@ export function* sweep(identity: Pick<WriterIdentity, 'part' | 'zone'>, at: numb
   yield ask('DELETE FROM setup WHERE expires_at <= ?', at)
   yield* sweepSessions()
   // The search reads all accounts. If this process books on the main rows, no process adds other rows.
-  if (identity.part !== mainPart) yield* foldParts(identity, at)
+  if (identity.part !== mainPart) yield* mergeParts(identity, at)
   const isMore = [yield* sweepAnswers(at), yield* sweepJobs(at), yield* sweepObjects(at)]
   return isMore.includes(true)
 }

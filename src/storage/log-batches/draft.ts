@@ -1,7 +1,7 @@
 import type { AttemptRecord, FailureValues, LogRow } from '../../domain/index.ts'
 import { markMembers } from '../../domain/shapes/log-row.ts'
 import { cellsOf } from '../../domain/shapes/member.ts'
-import { begunAt } from '../charge-batches/reach.ts'
+import { begunAt } from '../charge-batches/time-bounds.ts'
 import { type LogBatchBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
 
 /** Rows of the log as one text, for the writer. */

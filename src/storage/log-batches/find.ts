@@ -1,9 +1,9 @@
 import type { LogMatch, LogRow } from '../../domain/index.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { firstAt } from '../first-at.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { begunAt } from '../charge-batches/reach.ts'
+import { begunAt } from '../charge-batches/time-bounds.ts'
 import { placesIn } from './match.ts'
 import { LogBatch } from './parse.ts'
 import type { KeptSums } from './sums.ts'
@@ -83,7 +83,7 @@ export function* readLogBatches(
   wanted: readonly LogBatchHead[],
   damaged: OnDamaged = 'throw',
 ): QueryProgram<readonly LogBatch[]> {
-  const rows = yield* askIn(
+  const rows = yield* selectIn(
     'SELECT number, body FROM log_page WHERE number IN (…)',
     wanted.map(({ number }) => number),
   )

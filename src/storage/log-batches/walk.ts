@@ -1,6 +1,6 @@
 import type { LogFilter, LogMatch, LogRow } from '../../domain/index.ts'
 import type { QueryProgram } from '../query.ts'
-import { standsAt } from '../charge-batches/reach.ts'
+import { standsAt } from '../charge-batches/time-bounds.ts'
 import { sortMs } from './draft.ts'
 import { type OnDamaged, findHeads, type LogBatchHead, readLogBatches, takeTogether } from './find.ts'
 import { placesIn, rangeOf } from './match.ts'

@@ -1,5 +1,5 @@
 import type { LogRow } from '../../domain/index.ts'
-import { askIn } from '../ask-in.ts'
+import { selectIn } from '../select-in.ts'
 import { insertRows } from '../insert-rows.ts'
 import { noteUsed } from '../keys/note-used.ts'
 import { ask, type QueryProgram, skipLocked } from '../query.ts'
@@ -69,14 +69,14 @@ function* bindUncompacted(uncompacted: UncompactedBatches): QueryProgram<void> {
 
 /** Removes and returns the rows of some batches. A damaged batch stays unchanged. */
 function* takeRows(numbers: readonly number[]): QueryProgram<readonly LogRow[]> {
-  const found = yield* askIn('SELECT number, body FROM log_page WHERE number IN (…)', numbers)
+  const found = yield* selectIn('SELECT number, body FROM log_page WHERE number IN (…)', numbers)
   const pages = new Map<number, LogBatch>()
   for (const row of found) {
     const page = readSound(row)
     if (page) pages.set(whole(row, 'number'), page)
   }
   const sound = numbers.filter(number => pages.has(number))
-  yield* askIn('DELETE FROM log_page WHERE number IN (…)', sound)
+  yield* selectIn('DELETE FROM log_page WHERE number IN (…)', sound)
   return sound.flatMap(number => pages.get(number)?.rows() ?? [])
 }
 

@@ -2,11 +2,11 @@ import { actorOfToken, type AdminScope, type AdminToken, type NewAdminToken } fr
 import { aheadMs } from '../../domain/budget.ts'
 import type { Role } from '../../domain/index.ts'
 import { StorageError } from '../errors.ts'
-import { refuseUnprintable } from '../plain-names.ts'
+import { refuseUnprintable } from '../refuse-unprintable.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
-import { leave, type Signed } from './trail.ts'
+import { appendTrail, type Signed } from './trail.ts'
 
 /**
  * The condition for a valid token; its parameters are the moment and the latest creation. Its creator must still be
@@ -58,7 +58,7 @@ export function* createAdminToken(
     expiresAt,
   )
   if (!row) throw new StorageError('token_exists', { name })
-  yield* leave(identity, { by, at }, 'admin_token.create', id, null, { name, role, scopes, ips, expiresAt })
+  yield* appendTrail(identity, { by, at }, 'admin_token.create', id, null, { name, role, scopes, ips, expiresAt })
   return toToken(row)
 }
 
@@ -84,7 +84,7 @@ export function* revokeAdminToken(
   const [row] = byId ? [byId] : yield ask('DELETE FROM admin_token WHERE name = ? RETURNING *', idOrName)
   if (!row) return undefined
   const token = toToken(row)
-  yield* leave(identity, { by, at }, 'admin_token.revoke', token.id, { name: token.name }, { name: null })
+  yield* appendTrail(identity, { by, at }, 'admin_token.revoke', token.id, { name: token.name }, { name: null })
   return token
 }
 

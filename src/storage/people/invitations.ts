@@ -9,9 +9,9 @@ import { text, textOrNull, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { isValidToken } from './admin-tokens.ts'
 import { findLinked, insertLink } from './sign-in.ts'
-import { leave, type Signed } from './trail.ts'
+import { appendTrail, type Signed } from './trail.ts'
 import { createUser, refuseErased } from './users.ts'
-import { refuseUnprintable } from '../plain-names.ts'
+import { refuseUnprintable } from '../refuse-unprintable.ts'
 
 /**
  * The condition for a valid invitation; `paramsOf` has its parameters. Its author must still be able to create users:
@@ -61,7 +61,7 @@ export function* createInvitation(
     at,
     expiresAt,
   )
-  yield* leave(identity, { by, at }, 'invitation.create', id, null, { name, role, group, expiresAt })
+  yield* appendTrail(identity, { by, at }, 'invitation.create', id, null, { name, role, group, expiresAt })
   return { id, name, role, group, by, createdAt: at, expiresAt }
 }
 
@@ -84,7 +84,7 @@ export function* revokeInvitation(
 ): QueryProgram<boolean> {
   const [row] = yield ask('DELETE FROM invitation WHERE id = ? RETURNING id', id)
   if (!row) return false
-  yield* leave(identity, { by, at }, 'invitation.revoke', id, null, null)
+  yield* appendTrail(identity, { by, at }, 'invitation.revoke', id, null, null)
   return true
 }
 
@@ -109,12 +109,12 @@ export function* admitUser(
     )
     if (!used) return 'uninvited'
     isChosen = used['name'] === null
-    yield* leave(identity, { by, at }, 'invitation.use', text(used, 'id'), null, { name: user.name })
+    yield* appendTrail(identity, { by, at }, 'invitation.use', text(used, 'id'), null, { name: user.name })
   }
   if (isChosen) yield* refuseAlike(user.name, alike)
   yield* createUser(identity, { user, by, at })
   if (who && !(yield* insertLink(who, user.name, at))) throw new StorageError('user_exists', { name: user.name })
-  if (who) yield* leave(identity, { by, at }, 'user.link', user.name, null, { issuer: who.issuer })
+  if (who) yield* appendTrail(identity, { by, at }, 'user.link', user.name, null, { issuer: who.issuer })
   return 'admitted'
 }
 

@@ -3,7 +3,7 @@ import type { WaysIn } from '../../domain/sign-in.ts'
 import { setupOfferMs } from '../../domain/users.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
-import { leave } from './trail.ts'
+import { appendTrail } from './trail.ts'
 import { findUser, hasAdmin, refuseErased, revokeSessionKeys } from './users.ts'
 
 export type SetupClaim = {
@@ -53,9 +53,16 @@ export function* claimSetup(
   yield ask('DELETE FROM session WHERE user_name = ?', name)
   yield ask('DELETE FROM sign_in_link WHERE user_name = ?', name)
   yield* revokeSessionKeys(name)
-  yield* leave(identity, { by: name, at }, 'user.setup', name, was ? { role: was.role, status: was.status } : null, {
-    role: 'admin',
-    status: 'active',
-  })
+  yield* appendTrail(
+    identity,
+    { by: name, at },
+    'user.setup',
+    name,
+    was ? { role: was.role, status: was.status } : null,
+    {
+      role: 'admin',
+      status: 'active',
+    },
+  )
   return 'claimed'
 }

@@ -6,7 +6,7 @@ import { userMembers } from '../../domain/shapes/user.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, toUser, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
-import { leave, type Signed } from './trail.ts'
+import { appendTrail, type Signed } from './trail.ts'
 import { needOtherAdmin, revokeSessionKeys } from './users.ts'
 
 /** The maximum number of sign-ins in progress. */
@@ -71,7 +71,7 @@ export function* linkIdentity(
   if (links.some(one => one.issuer === who.issuer && one.subject === who.subject)) return 'linked'
   if (alone && links.some(one => one.issuer === who.issuer)) return 'other'
   if (!(yield* insertLink(who, user, at))) return 'taken'
-  yield* leave(identity, { by, at }, 'user.link', user, null, { issuer: who.issuer })
+  yield* appendTrail(identity, { by, at }, 'user.link', user, null, { issuer: who.issuer })
   return 'linked'
 }
 
@@ -109,7 +109,7 @@ export function* unlinkIdentity(identity: Scribe, given: Unlinking): QueryProgra
   }
   for (const { issuer, subject } of gone) {
     yield ask('DELETE FROM sign_in_link WHERE issuer = ? AND subject = ?', issuer, subject)
-    yield* leave(identity, { by, at }, 'user.unlink', user, { issuer }, null)
+    yield* appendTrail(identity, { by, at }, 'user.unlink', user, { issuer }, null)
   }
   return gone.length
 }

@@ -16,7 +16,7 @@ const countedMax = 10_000
 type Fields = { readonly [field: string]: unknown }
 
 /** Writes a row with the differences of a change, and an event. A change without differences writes neither. */
-export function* leave(
+export function* appendTrail(
   { ids }: Pick<Scribe, 'ids'>,
   { by, at }: Signed,
   action: string,

@@ -5,9 +5,9 @@ import { StorageError } from '../errors.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { textOrNull, toUser, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
-import { leave, type Signed } from './trail.ts'
+import { appendTrail, type Signed } from './trail.ts'
 import { patternOf } from '../pattern-of.ts'
-import { refuseUnprintable } from '../plain-names.ts'
+import { refuseUnprintable } from '../refuse-unprintable.ts'
 
 const columns = columnsOf(userMembers).join(', ')
 const changeable = {
@@ -114,7 +114,7 @@ export function* createUser(
   if (!created) throw new StorageError('user_exists', { name })
   // The user with that name may have been erased during the wait for the row.
   yield* refuseErased(name)
-  yield* leave(identity, { by, at }, 'user.create', name, null, { group, role })
+  yield* appendTrail(identity, { by, at }, 'user.create', name, null, { group, role })
   return null
 }
 
@@ -151,7 +151,7 @@ export function* changeUser(
   // The invitations and admin tokens of an administrator end with the role, and do not become valid again with it.
   if (isAdmin(was) && !isAdmin(became))
     for (const table of ['invitation', 'admin_token']) yield ask(`DELETE FROM ${table} WHERE made_by = ?`, name)
-  yield* leave(identity, { by, at }, 'user.change', name, settingsOf(was), settingsOf(became))
+  yield* appendTrail(identity, { by, at }, 'user.change', name, settingsOf(was), settingsOf(became))
   return became
 }
 
@@ -205,6 +205,6 @@ export function* setPassword(
   yield ask('UPDATE "user" SET password_hash = ? WHERE name = ?', passwordHash, name)
   yield ask('DELETE FROM session WHERE user_name = ? AND hash <> ?', name, keep ?? '')
   if (keep === null) yield* revokeSessionKeys(name)
-  yield* leave(identity, { by, at }, 'user.password', name, null, null)
+  yield* appendTrail(identity, { by, at }, 'user.password', name, null, null)
   return true
 }

@@ -1,7 +1,7 @@
 import { type SavedView, viewsMax } from '../../domain/saved-views.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { refuseUnprintable } from '../plain-names.ts'
+import { refuseUnprintable } from '../refuse-unprintable.ts'
 
 const where = 'user_name = ? AND page = ?'
 /** Locks the user, so that concurrent changes of a user's views wait for each other. */

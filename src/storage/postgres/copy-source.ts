@@ -1,12 +1,12 @@
 import type pg from 'pg'
-import type { CopySource } from '../copy/ends.ts'
+import type { CopySource } from '../copy/source-and-target.ts'
 import { StorageError } from '../errors.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text } from '../rows.ts'
 import { migrations } from '../migrations/list.ts'
 import { createPool, describePlace, Session } from './connect.ts'
 import { readVersion } from './migrate.ts'
-import { findNumbered } from './numbered.ts'
+import { findIdentityColumns } from './identity-columns.ts'
 import { startError } from './prepare.ts'
 import { useClient } from './commit.ts'
 
@@ -46,7 +46,7 @@ export async function openSource(
     runNow: steps => useClient(pool, fresh => new Session(fresh).run(steps)),
     async lastNumbers() {
       const last = new Map<string, number>()
-      for (const { table, sequence } of await findNumbered(open)) {
+      for (const { table, sequence } of await findIdentityColumns(open)) {
         const { rows } = await open.query(`SELECT last_value, is_called FROM ${sequence}`)
         if (rows[0]?.is_called === true) last.set(table, Number(rows[0].last_value))
       }

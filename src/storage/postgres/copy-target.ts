@@ -1,13 +1,13 @@
 import type pg from 'pg'
 import { copyMark } from '../copy/mark.ts'
-import type { CellKind, CopyTarget, TableLayout } from '../copy/ends.ts'
+import type { CellKind, CopyTarget, TableLayout } from '../copy/source-and-target.ts'
 import { quote } from '../copy/table-walk.ts'
 import { StorageError } from '../errors.ts'
 import { migrations } from '../migrations/list.ts'
 import { createPool, describePlace, Session } from './connect.ts'
 import { copyMs } from './copy-source.ts'
 import { makeClock, makeVersion, migrateFrom } from './migrate.ts'
-import { findNumbered } from './numbered.ts'
+import { findIdentityColumns } from './identity-columns.ts'
 import { startError } from './prepare.ts'
 
 /** The lock of a copy: `tollcopy` in bytes, as a number of 64 bits. */
@@ -53,7 +53,7 @@ export async function openTarget(url: string, tables: readonly TableLayout[]): P
       )
     },
     async numberFrom(last) {
-      for (const { table, column, sequence } of await findNumbered(open)) {
+      for (const { table, column, sequence } of await findIdentityColumns(open)) {
         const { rows } = await open.query(`SELECT max(${quote(column)}) AS highest FROM ${quote(table)}`)
         const number = Math.max(Number(rows[0]?.highest ?? 0), last.get(table) ?? 0)
         if (number > 0) await open.query('SELECT setval($1, $2)', [sequence, number])

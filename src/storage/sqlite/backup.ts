@@ -8,7 +8,7 @@ import { audit } from '../ledger/audit.ts'
 import { Connection } from './connect.ts'
 import { isFull, openingFailure, storageFailure } from './failure.ts'
 import { isCurrent, migrate } from './migrate.ts'
-import { takePlace } from './place.ts'
+import { takeLocation } from './location.ts'
 import { runInTurns } from './run-in-turns.ts'
 import { sync } from './sync.ts'
 import { startThread } from './thread.ts'
@@ -108,7 +108,7 @@ export async function restoreSqlite(
   clock: Pick<Clock, 'now'>,
   onProgress: (text: string) => void = () => undefined,
 ): Promise<{ readonly aside: string | undefined; readonly audit: Audit }> {
-  const place = takePlace(wanted, { isClaimed: true })
+  const place = takeLocation(wanted, { isClaimed: true })
   const part = `${place.path}.restoring`
   const removePart = async (): Promise<void> => {
     for (const suffix of sideFiles) await rm(part + suffix, { force: true })

@@ -10,7 +10,7 @@ import { forget } from '../ledger/replicas.ts'
 import type { QueryProgram } from '../query.ts'
 import { openingFailure } from './failure.ts'
 import { openCurrent, versionOf } from './migrate.ts'
-import { takePlace } from './place.ts'
+import { takeLocation } from './location.ts'
 
 type Claiming = Pick<StorageOptions, 'clock' | 'log' | 'timeZone' | 'thresholds'>
 
@@ -23,7 +23,7 @@ export function claimSqlite(
   wanted: string,
   { clock, log, timeZone: zone = 'UTC', thresholds = defaultThresholds }: Claiming,
 ): Claim {
-  const { path, release } = takePlace(wanted, { isClaimed: true })
+  const { path, release } = takeLocation(wanted, { isClaimed: true })
   try {
     const recovery = transact(path, clear({ chain: 'gateway', part: '', zone, thresholds }, clock.now()))
     if (hasEnded(recovery)) log.warn(recovery, 'charges of a gateway that stopped were recovered')
@@ -79,7 +79,7 @@ export async function migrateSqlite(
 }
 
 function migrateFree(wanted: string): Migration {
-  const { path, release } = takePlace(wanted, { isClaimed: true })
+  const { path, release } = takeLocation(wanted, { isClaimed: true })
   try {
     const from = existsSync(path) ? versionOf(path) : 0
     openCurrent(path, { isOwn: true }).close()

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { StorageError } from '../errors.ts'
-import type { CopySource } from '../copy/ends.ts'
+import type { CopySource } from '../copy/source-and-target.ts'
 import type { QueryProgram } from '../query.ts'
 import { whole, text } from '../rows.ts'
 import { Connection } from './connect.ts'
 import { storageFailure } from './failure.ts'
 import { isCurrent } from './migrate.ts'
-import { takePlace } from './place.ts'
+import { takeLocation } from './location.ts'
 import { runInTurns } from './run-in-turns.ts'
 
 /**
@@ -48,7 +48,7 @@ export async function openSource(
 
 function claim(wanted: string, isSnapshot: boolean) {
   try {
-    return takePlace(wanted, { isClaimed: !isSnapshot })
+    return takeLocation(wanted, { isClaimed: !isSnapshot })
   } catch (error) {
     if (error instanceof StorageError && error.code === 'storage_in_use')
       throw new StorageError('copy_in_use', { path: `${wanted}${error.params['by'] ?? ''}` })

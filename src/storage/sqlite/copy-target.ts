@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { copyMark } from '../copy/mark.ts'
-import type { Cells, CopyTarget, TableLayout } from '../copy/ends.ts'
+import type { Cells, CopyTarget, TableLayout } from '../copy/source-and-target.ts'
 import { quote } from '../copy/table-walk.ts'
 import { StorageError } from '../errors.ts'
 import { migrations } from '../migrations/list.ts'
@@ -10,7 +10,7 @@ import { text } from '../rows.ts'
 import { Connection } from './connect.ts'
 import { storageFailure } from './failure.ts'
 import { migrate } from './migrate.ts'
-import { takePlace } from './place.ts'
+import { takeLocation } from './location.ts'
 import { runInTurns } from './run-in-turns.ts'
 import { sync } from './sync.ts'
 
@@ -22,7 +22,7 @@ const sideFiles = ['', '-wal', '-shm']
  * @throws StorageError `copy_taken`, `storage_in_use`, `storage_unavailable`
  */
 export async function openTarget(wanted: string, tables: readonly TableLayout[]): Promise<CopyTarget> {
-  const { path, release } = takePlace(wanted, { isClaimed: true })
+  const { path, release } = takeLocation(wanted, { isClaimed: true })
   const part = `${path}.copying`
   let connection: Connection | undefined
   async function drop(): Promise<void> {

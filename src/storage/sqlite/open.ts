@@ -11,7 +11,7 @@ import { ChargeQueue } from '../ledger/charge-queue.ts'
 import { hasEnded } from '../ledger/recovery.ts'
 import { Connection, type ConnectOptions } from './connect.ts'
 import { isReady } from './migrate.ts'
-import { takePlace } from './place.ts'
+import { takeLocation } from './location.ts'
 import { Reader } from './reader.ts'
 import { type StartThread, startThread } from './thread.ts'
 import { Writer } from './writer.ts'
@@ -51,7 +51,7 @@ export type SqliteOptions = StorageOptions &
 export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   const { clock, log, role, ids = new Ids() } = options
   const isAlone = role === 'gateway'
-  const place = takePlace(options.path, { isClaimed: isAlone })
+  const place = takeLocation(options.path, { isClaimed: isAlone })
   const { path } = place
   const owner = options.owner ?? ids.next(`${role}_`, clock.now())
   const logQueue = new LogQueue()

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { CellKind, TableLayout } from '../copy/ends.ts'
+import type { CellKind, TableLayout } from '../copy/source-and-target.ts'
 import { migrations, moves } from '../migrations/list.ts'
 import type { QueryProgram, Rows } from '../query.ts'
 

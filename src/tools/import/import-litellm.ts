@@ -1,7 +1,7 @@
 import { type Adoption, starsIn } from '../../domain/index.ts'
 import { systemClock } from '../../util/index.ts'
 import { fieldsOf, listOf } from './fields.ts'
-import { dearest } from './dearest.ts'
+import { mostExpensive } from './most-expensive.ts'
 import { readLitellmPeople } from './litellm-book/read-people.ts'
 import { type Deployment, type LeftOut, type LitellmOptions, readLine } from './litellm-deployments.ts'
 import { writeDefaults } from './litellm-defaults.ts'
@@ -198,7 +198,7 @@ function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, { n
       off.set(one, why)
       note(`${name}: the deployment ${one.target} is left out: ${why}`)
     }
-    const cost = dearest(used.map(one => one.cost))
+    const cost = mostExpensive(used.map(one => one.cost))
     if (cost.kind === 'unknown') note(`${name}: ${cost.why}, so its line is commented out: add its prices`)
     if (new Set(used.map(one => writeCost(one.cost))).size > 1)
       note(`${name}: its deployments have different prices; all of them are charged as the most expensive`)

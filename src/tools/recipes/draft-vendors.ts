@@ -1,7 +1,7 @@
 import { formatText } from '../../config/format-text.ts'
 import { readYaml } from '../../config/load.ts'
 import { findNode, toValue } from '../../config/tree.ts'
-import { overlaps } from './lay-over.ts'
+import { overlaps } from './overlay.ts'
 import { keepEntries, type Merged, mergeRecipes, takingJson } from './merge-recipe.ts'
 import type { Recipe } from './read-recipes.ts'
 

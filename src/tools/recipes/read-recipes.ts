@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { readYaml } from '../../config/load.ts'
 import { toValue } from '../../config/tree.ts'
 import { findPackage } from '../../gateway/package-root.ts'
-import { layOver, overlaps } from './lay-over.ts'
+import { overlay, overlaps } from './overlay.ts'
 import { membersOf } from '../../util/index.ts'
 
 /**
@@ -68,7 +68,7 @@ function compose(under: readonly string[], before: readonly string[], text: stri
   const missing = before.filter(one => !under.includes(one) && overlaps(one, text))
   const all = [...under, ...missing]
   const at = all.findIndex(one => overlaps(one, text))
-  return at < 0 ? [...all, text] : all.map((one, i) => (i === at ? layOver(one, text) : one))
+  return at < 0 ? [...all, text] : all.map((one, i) => (i === at ? overlay(one, text) : one))
 }
 
 function blocksOf(markdown: string): readonly string[] {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe } from '../../../plugins/image-tier-billing/described-places.ts'
 import { DescribedEventScanner } from '../../../plugins/image-tier-billing/scan-described-events.ts'
 import { DescribedScanner } from '../../../plugins/image-tier-billing/scan-described.ts'
-import { type Scanned, Unreadable, Unrecognised } from '../../../plugins/image-tier-billing/scanned.ts'
+import { type ScanResult, Unreadable, Unrecognised } from '../../../plugins/image-tier-billing/scan-result.ts'
 import { ByteBudget } from '../../../src/wire/index.ts'
 import { cuts, type Fuzzer, insist, pieces } from '../fuzzer.ts'
 import { readEvents } from '../readers/read-events.ts'
@@ -87,7 +87,7 @@ function judge(one: DescribedCase, planted: boolean): number {
     : new DescribedScanner(description, words)
   const out: Buffer[] = []
   let lines = 0
-  const take = (scanned: Scanned): void => {
+  const take = (scanned: ScanResult): void => {
     out.push(...scanned.out)
     lines += planted ? 0 : scanned.done.length
   }

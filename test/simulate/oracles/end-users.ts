@@ -6,7 +6,7 @@ import { judgeExcess, judgeRoom } from './limits.ts'
 import type { Evidence, Finding, Oracle } from './oracle.ts'
 
 /** The maximum price of anything but plain images, in micro-units. */
-const dearestText = 400_000
+const mostExpensiveText = 400_000
 
 export const endUsers: Oracle = {
   name: 'end-users',
@@ -84,7 +84,7 @@ function* judgeSums({ stage, books }: Evidence): Iterable<Finding> {
 function* judgeMoney(stage: Stage, name: string, asks: readonly Ask[]): Iterable<Finding> {
   const { budget } = endUserLimits
   const cost = ({ wish }: Ask): number => {
-    if (wish.operation !== 'image' && wish.operation !== 'edit') return dearestText
+    if (wish.operation !== 'image' && wish.operation !== 'edit') return mostExpensiveText
     const factors = stage.settingsBetween(0).map(settings => factorOf(wish.model, settings))
     return wish.n * imagePrices['4K'] * Math.max(...factors)
   }

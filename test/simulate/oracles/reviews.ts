@@ -1,6 +1,6 @@
 import { type Ask, isRepeated, made } from '../play/asks.ts'
 import type { Books } from '../play/books.ts'
-import { dearestTier, factorOf, imagePrices, tierOf } from '../play/settings.ts'
+import { mostExpensiveTier, factorOf, imagePrices, tierOf } from '../play/settings.ts'
 import type { Stage } from '../play/stage.ts'
 import type { Oracle } from './oracle.ts'
 
@@ -57,14 +57,14 @@ function* judgeUnknown(stage: Stage, books: Books, ask: Ask): Iterable<readonly 
   const detail = `ask ${ask.no}: ${arrival.shape}, ${charge['state']} ${charge['reason']}, hold ${charge['hold']}`
   if (charge['state'] !== 'needs_review') yield ['an answer that nobody recognised does not wait', detail]
   else if (charge['kept'] !== 1) yield ['an answer that nobody recognised holds nothing', detail]
-  const sums = stage.settingsOf(ask).map(settings => dearestOf(ask) * factorOf(model, settings))
+  const sums = stage.settingsOf(ask).map(settings => mostExpensiveOf(ask) * factorOf(model, settings))
   if (!sums.includes(Number(charge['hold'])))
     yield ['a hold is not the dearest that may come', `${detail}: ${sums.join(' or ')}`]
 }
 
 /** Computed independently: the requested number, at the highest price of any possible tier. */
-function dearestOf({ wish }: Ask): number {
-  if (!wish.model.startsWith('beta')) return wish.n * imagePrices[dearestTier(wish.model)]
+function mostExpensiveOf({ wish }: Ask): number {
+  if (!wish.model.startsWith('beta')) return wish.n * imagePrices[mostExpensiveTier(wish.model)]
   const sides = wish.size?.split('x').map(Number) ?? [2_048]
   return wish.n * imagePrices[tierOf(Math.max(...sides))]
 }

@@ -230,7 +230,7 @@ export function isBeyond(model: string, tier: Tier): boolean {
 }
 
 /** The most expensive tier that a hold covers. */
-export function dearestTier(model: string): Tier {
+export function mostExpensiveTier(model: string): Tier {
   return expecting.has(model) ? '2K' : '4K'
 }
 

@@ -22,7 +22,7 @@ import {
 } from '../../../../src/plugin-api/index.ts'
 import { eachLine, listElements } from '../../../../src/wire/index.ts'
 import { fail } from '../../errors.ts'
-import { holdMost } from '../../hold-most.ts'
+import { holdMaximum } from '../../hold-maximum.ts'
 import { createTakenStage, type DeferredWork, type WorkTools } from '../deferred-work.ts'
 import { BatchInput, type BatchModel, invalidLine } from './batch-input.ts'
 
@@ -204,7 +204,7 @@ async function holdBatch(tools: BatchTools, { context, target, found }: BatchReq
   // Stored before the hold: if its commit is in doubt, the end of the request still releases it.
   found.isHeld = true
   try {
-    await holdMost(tools.stores.ledger, facts, input.most)
+    await holdMaximum(tools.stores.ledger, facts, input.most)
   } catch (error) {
     if (error instanceof Failure && error.code === 'insufficient_quota') found.isHeld = false
     throw error

@@ -10,8 +10,8 @@ import { eachLine, parseJsonIfValid } from '../../../../src/wire/index.ts'
 import { holds, inputOf, rateGroups, type UsageGroup, type Use } from '../../../../src/pricing/index.ts'
 import { ordinaryFacts } from '../../request-facts.ts'
 import { fail } from '../../errors.ts'
-import { judgeUsage } from '../../judge-usage.ts'
-import { needsPerson } from '../../needs-person.ts'
+import { checkUsage } from '../../check-usage.ts'
+import { needsReview } from '../../needs-review.ts'
 import { usesOfWhole } from '../../rate-request.ts'
 import type { RatedWork } from '../end-charge.ts'
 import type { EndedWork } from '../follow.ts'
@@ -56,7 +56,7 @@ class BatchTotals {
     const [{ sent = '0', ...facts } = {}] = job.told
     const usage = dialect.usageOf(this.#operation, answer)
     const sizes = { body: none, answerBytes: line.length, facet, sentBytes: Number(sent) }
-    const judged = judgeUsage(usage, sizes)
+    const judged = checkUsage(usage, sizes)
     for (const unit of judged.implausible) this.implausible.add(unit)
     const { uses, missing } = usesOfWhole({
       rule: this.#rule,
@@ -136,7 +136,7 @@ export async function rateBatch(client: UpstreamClient, terms: WorkTerms, ended:
   const reason = isCut ? 'results_missing' : reasonOf(found, totals.unread)
   const flags = reason === null ? [] : [reason]
   const lines = rated.lines.map(line => ({ ...line, flags: [...line.flags, ...flags] }))
-  const waits = isCut || totals.unread > 0 || needsPerson(facet, model, found)
+  const waits = isCut || totals.unread > 0 || needsReview(facet, model, found)
   return { lines, reason: reason ?? 'nothing_used', waits, files }
 }
 

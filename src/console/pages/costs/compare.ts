@@ -1,5 +1,5 @@
 import { microsOf } from '../../money.ts'
-import type { Part } from './sheets.ts'
+import type { Part } from './currency-costs.ts'
 import { type UnitOfCosts, unitCostsOf, unitsOfCosts } from './unit-cost.ts'
 
 export type Comparison = {

@@ -3,7 +3,7 @@ import { count } from '../../numbers.ts'
 import { shownAmount } from '../../shown-money.ts'
 import { t } from '../../words/index.ts'
 import { type Comparison, comparisonOf, partnerOf } from './compare.ts'
-import type { Part } from './sheets.ts'
+import type { Part } from './currency-costs.ts'
 
 /**
  * Selected rows, by name: one is compared with the most expensive other, two with each other, any number can be a

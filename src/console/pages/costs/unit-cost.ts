@@ -1,6 +1,6 @@
 import { units } from '../../../domain/usage.ts'
 import { amountOf } from '../../money.ts'
-import type { Part } from './sheets.ts'
+import type { Part } from './currency-costs.ts'
 
 const million = 1_000_000
 

@@ -11,7 +11,7 @@ import {
 import type { Log } from '../../../plugin-api/index.ts'
 import { type Awaitable, type Clock, type Pending, type Random, systemRandom } from '../../../util/index.ts'
 import { MemoryCounters } from '../memory.ts'
-import { giveBack, merged, takeApart, untake } from './apart.ts'
+import { giveBack, merged, takeFromSlots, untake } from './take-from-slots.ts'
 import { Leases } from './leases.ts'
 import type { Part } from './slots.ts'
 import { Store } from './store.ts'
@@ -136,7 +136,7 @@ export class RedisCounters implements Counters {
     // Stamped before the call: nothing may stay longer in the counts of this process than in the shared ones.
     const sentAt = this.#clock.tick()
     const parts = this.#store.partsOf(demands)
-    if (parts.length > 1) return this.#takeApart(parts, demands, { member, sentAt, whenDown })
+    if (parts.length > 1) return this.#takeFromSlots(parts, demands, { member, sentAt, whenDown })
     try {
       const { taken, statuses } = await this.#store.ask(parts[0].tag, 'take', member, demands)
       return {
@@ -151,12 +151,12 @@ export class RedisCounters implements Counters {
   }
 
   /** For counters in several Redis slots: if one refuses, returns the taken amounts to the others. */
-  async #takeApart(
+  async #takeFromSlots(
     parts: readonly [Part, ...Part[]],
     demands: readonly LimitRequest[],
     { member, sentAt, whenDown }: { readonly member: string; readonly sentAt: number; readonly whenDown: WhenDown },
   ): Promise<LimitReservation> {
-    const answers = await takeApart(this.#store, parts, member)
+    const answers = await takeFromSlots(this.#store, parts, member)
     const withdraw = (): Promise<readonly LimitStatus[]> =>
       giveBack(this.#store, parts, answers, member, this.#own.peek(demands))
     if (answers.some(({ kind }) => kind === 'full')) return { ticket: undefined, standings: await withdraw() }

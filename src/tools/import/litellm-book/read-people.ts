@@ -5,7 +5,7 @@ import { type TrackedRow, TrackedTable, type ForeignBook } from '../new-api/fore
 import { isName, writeMap, writeScalar } from '../yaml-words.ts'
 import { type BudgetRead, readBudget, type TakenBudget } from './budgets.ts'
 import { limitIn, momentIn, textsIn } from './cells.ts'
-import { Untaken } from './untaken.ts'
+import { NotImported } from './not-imported.ts'
 
 type AdoptedUser = Adoption['users'][number]
 type AdoptedKey = AdoptedUser['keys'][number]
@@ -65,15 +65,15 @@ export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeo
   ]
   const budgets = new Map(budgetRows.rows.map(row => [row.text('budget_id') ?? '', row]))
   const spent = new SpentBefore(note)
-  const untaken = new Untaken(budgets, note, lose)
-  const { teams, groups, opened } = readTeams(teamRows, around, spent, untaken)
+  const notImported = new NotImported(budgets, note, lose)
+  const { teams, groups, opened } = readTeams(teamRows, around, spent, notImported)
   const { people, users, left } = readUsers(userRows, teams, around, spent)
   for (const row of tokens.rows) {
-    const key = readKey(row, { teams, people, left, budgets, spent, untaken, ...around })
+    const key = readKey(row, { teams, people, left, budgets, spent, notImported, ...around })
     if (key) ownerOf(row, { teams, people, users }).keys.push(key)
   }
   spent.report()
-  untaken.report()
+  notImported.report()
   for (const one of [tokens, teamRows, userRows, budgetRows]) reportColumns(one, around)
   const rows = [...book.counted].filter(([, count]) => count > 0).map(([name, count]) => `${name} (${count})`)
   if (rows.length > 0) note(`tables that are not imported: ${rows.join(', ')}`)
@@ -82,7 +82,7 @@ export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeo
 
 type GrowingUser = Omit<AdoptedUser, 'keys'> & { readonly keys: AdoptedKey[] }
 
-function readTeams(rows: TrackedTable, { models, note, now }: Around, spent: SpentBefore, untaken: Untaken) {
+function readTeams(rows: TrackedTable, { models, note, now }: Around, spent: SpentBefore, notImported: NotImported) {
   const teams = new Map<string, Team>()
   const groups: string[] = []
   const opened: OpenedGroup[] = []
@@ -104,7 +104,7 @@ function readTeams(rows: TrackedTable, { models, note, now }: Around, spent: Spe
     const budget = readBudget(row, undefined, now)
     const fault = budget.kind === 'unreadable' ? `its ${budget.column} cannot be read` : undefined
     spent.add(place, budget)
-    untaken.add(place, row, undefined)
+    notImported.add(place, row, undefined)
     const bounds = limitsOf(row, undefined)
     const bad = fault ?? (typeof bounds === 'string' ? bounds : undefined)
     if (bad !== undefined) note(`${place}: ${bad}, so its keys are imported disabled`)
@@ -220,11 +220,11 @@ type KeyAround = Around & {
   readonly left: ReadonlySet<string>
   readonly budgets: ReadonlyMap<string, TrackedRow>
   readonly spent: SpentBefore
-  readonly untaken: Untaken
+  readonly notImported: NotImported
 }
 
 function readKey(row: TrackedRow, around: KeyAround): AdoptedKey | undefined {
-  const { note, teams, people, left, budgets, spent, untaken, now } = around
+  const { note, teams, people, left, budgets, spent, notImported, now } = around
   const token = row.text('token') ?? ''
   const hint = row.text('key_name') ?? '…'
   const name = nameOf(row.text('key_alias')) ?? `key ${hint}`
@@ -248,7 +248,7 @@ function readKey(row: TrackedRow, around: KeyAround): AdoptedKey | undefined {
   const budget = readBudget(row, shared, now)
   if (budget.kind === 'unreadable') why.push(`its ${budget.column} cannot be read`)
   spent.add(place, budget)
-  untaken.add(place, row, shared)
+  notImported.add(place, row, shared)
   // A key of a team is limited to the team's models, a key without a team to those of its user.
   const outer = ofTeam ? ofTeam.models : people.get(user ?? '')?.models
   const own = modelsIn(row, around.models, place, note)
