@@ -33,7 +33,7 @@ const early: Plugin = {
 
 /** Modules that small scripts use without the rest of the console. */
 const small =
-  /[\\/]src[\\/]console[\\/](?:api[\\/](?:early|query-text)|pages[\\/]costs[\\/](?:costs-query|range|where)|words[\\/](?:addresses|languages|(?:en|zh)[.]json)|copy-text|remember|zone)\b(?!-)/
+  /[\\/]src[\\/]console[\\/](?:api[\\/](?:prefetch|query-text)|pages[\\/]costs[\\/](?:costs-query|range|where)|words[\\/](?:addresses|languages|(?:en|zh)[.]json)|copy-text|remember|zone)\b(?!-)/
 
 const shared: UserConfig = {
   root: import.meta.dirname,
