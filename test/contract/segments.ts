@@ -235,7 +235,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
       [
         'the text',
         id => `UPDATE segment SET body = '[1' WHERE first_id = '${id}'`,
-        /segment \d+ of \S+ cannot be read/,
+        /charge batch \d+ of \S+ cannot be read/,
       ],
       [
         'how many',
@@ -253,12 +253,12 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
         'a charge that is there twice',
         id => `INSERT INTO segment (chain, position, first_id, last_id, count, owner, epoch, prev_hash, hash, body)
           SELECT chain, position + 1000, first_id, last_id || '0', count, owner, epoch, prev_hash, hash, body FROM segment WHERE first_id = '${id}'`,
-        /is in segment \d+ of \S+ and in segment \d+ of/,
+        /is in charge batch \d+ of \S+ and in charge batch \d+ of/,
       ],
       [
         'what is added up of one that is alone',
         () => 'UPDATE segment SET amount = amount - 1 WHERE amount IS NOT NULL',
-        /segment \d+ of \S+: its columns for sums differ from its charge/,
+        /charge batch \d+ of \S+: its columns for sums differ from its charge/,
       ],
       [
         'the amount of a refund',
@@ -294,7 +294,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     await post(storage, key, 1)
     await harness.tamper(`UPDATE segment SET first_id = '${id}', last_id = '${id}',
       body = replace(replace(body, first_id, '${id}'), last_id, '${id}')`)
-    t.match((await problemsOf(storage)).join('\n'), new RegExp(`charge ${id}: is in a segment and has rows too`))
+    t.match((await problemsOf(storage)).join('\n'), new RegExp(`charge ${id}: is in a charge batch and has rows too`))
   })
 
   await t.test('[9.4] an anchor finds a removed newest segment with all its traces', async t => {

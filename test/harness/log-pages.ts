@@ -76,7 +76,7 @@ export function write(
 ): void {
   for (let at = 0; at < rows.length; at += together)
     connection.transact(() =>
-      connection.run(writeLogs(uncompacted, { page: draftLogBatch(rows.slice(at, at + together)), again: false })),
+      connection.run(writeLogs(uncompacted, { batch: draftLogBatch(rows.slice(at, at + together)), again: false })),
     )
 }
 

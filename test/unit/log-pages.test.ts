@@ -201,9 +201,9 @@ t.test('[9.4] a damaged page is named', async t => {
   const connection = open(t)
   write(connection, [rowAt(noon, 1), rowAt(noon, 2)], 2, new UncompactedBatches())
   connection.db.exec(`UPDATE log_page SET body = '{"id":"req_","ids":["x"],"times":[]}'`)
-  t.throws(() => connection.run(listLogs({ limit: 1 })), { message: /^page 1 of the log cannot be read: its lists/ })
+  t.throws(() => connection.run(listLogs({ limit: 1 })), { message: /^log batch 1 cannot be read: its lists/ })
   connection.db.exec(`UPDATE log_page SET body = 'no page'`)
-  t.throws(() => connection.run(listLogs({ limit: 1 })), { message: /^page 1 of the log cannot be read: / })
+  t.throws(() => connection.run(listLogs({ limit: 1 })), { message: /^log batch 1 cannot be read: / })
 })
 
 t.test('[9.4] an older database gets log pages, and rows of an older gateway are still taken in', async t => {

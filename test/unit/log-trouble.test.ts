@@ -176,10 +176,10 @@ t.test('[9.4] several processes at once on PostgreSQL', async t => {
   t.test('a batch in doubt is searched for in pages that are being bound', async t => {
     const rows = Array.from({ length: 40 }, (_, i) => rowAt(noon + i, i, { clientRequestId: null }))
     const loose = new UncompactedBatches(1_000)
-    const page = (from: number, to: number) => ({ page: draftLogBatch(rows.slice(from, to)), again: false })
+    const page = (from: number, to: number) => ({ batch: draftLogBatch(rows.slice(from, to)), again: false })
     await new Session(first).run(writeLogs(loose, page(0, 20)))
     await first.query('BEGIN')
-    const steps = writeLogs(loose, { page: draftLogBatch(rows.slice(0, 20)), again: true })
+    const steps = writeLogs(loose, { batch: draftLogBatch(rows.slice(0, 20)), again: true })
     const session = new Session(first)
     let next = steps.next()
     let binding: Promise<unknown> | undefined

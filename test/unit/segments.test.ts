@@ -319,15 +319,15 @@ t.test(
       at: Date.now(),
     }))
     for (const one of all) queue.append(one)
-    t.equal(queue.take()?.segment?.count, 3)
+    t.equal(queue.take()?.batch?.count, 3)
     queue.giveBack()
-    t.equal(queue.take()?.segment?.count, 3, 'it goes as it went')
+    t.equal(queue.take()?.batch?.count, 3, 'it goes as it went')
     t.equal(queue.refused(), undefined)
     for (const {
       facts: { id },
     } of all) {
       const posted = queue.take()
-      t.equal(posted?.segment, null, id)
+      t.equal(posted?.batch, null, id)
       t.match(posted?.rows, id, id)
       queue.done()
     }
@@ -385,6 +385,6 @@ t.test('[9.4] charges too large for exact sums have rows of their own', async t 
   for (const price of [1e13, 1e13 + 1])
     queue.append({ facts: facts(key), lines: priced(price), delivery: 'confirmed', at: Date.now() })
   const posted = queue.take()
-  t.equal(posted?.segment?.count, 1)
+  t.equal(posted?.batch?.count, 1)
   t.match(posted?.rows, /10000000000001/)
 })

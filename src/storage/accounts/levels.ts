@@ -12,7 +12,7 @@ export const mainPart = ''
 /** Columns of a charge that name its payers. */
 export const payerColumns = 'key_id, user_name, group_name, levels, attribution'
 
-/** Payers besides the key, from a charge's row; a charge in a segment has no hold. */
+/** Payers besides the key, from a charge's row; a charge in a batch has no hold. */
 export function heldLevels(charge: Row): readonly LevelKind[] {
   const names = charge['levels'] as string | null | undefined
   return names === null || names === undefined ? [] : levelKinds.filter(kind => names.split(' ').includes(kind))

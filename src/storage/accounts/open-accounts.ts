@@ -16,7 +16,7 @@ type Sum = { spent: number; day: number; daySpent: number; month: number; monthS
 export function* openAccounts(): QueryProgram<void> {
   const sums = new Map<string, Sum>()
   yield* addRows(sums)
-  yield* addSegments(sums)
+  yield* addBatches(sums)
   const rows = [...sums].map(([account, { spent, day, daySpent, month, monthSpent }]) => {
     const [kind = '', name = ''] = splitOnce(account)
     const own = { kind, name, part: mainPart, spent, held: 0 }
@@ -41,7 +41,7 @@ function* addRows(sums: Map<string, Sum>): QueryProgram<void> {
   }
 }
 
-function* addSegments(sums: Map<string, Sum>): QueryProgram<void> {
+function* addBatches(sums: Map<string, Sum>): QueryProgram<void> {
   const walk = new ChargeBatchWalk('')
   for (;;) {
     const some = yield* walk.next()

@@ -3,8 +3,8 @@ const most = 512
 const chargesMax = 4_096
 
 /**
- * The number of segments that one statement reads. It adapts so that a page has a few thousand charges, whether
- * segments have one charge each or hundreds.
+ * The number of charge batches that one statement reads. It adapts so that a page has a few thousand charges, whether
+ * batches have one charge each or hundreds.
  */
 export class ChargeBatchPage {
   size = fewest

@@ -9,7 +9,7 @@ import { begunAt, reachMs } from './time-bounds.ts'
 const quarterMs = 900_000
 const termNames = Object.keys(termMembers) as (keyof typeof termMembers)[]
 
-/** A segment for the writer: only text, because sending it to a thread costs one copy. */
+/** A charge batch for the writer: only text, because sending it to a thread costs one copy. */
 export type ChargeBatch = {
   readonly firstId: string
   readonly lastId: string
@@ -18,16 +18,16 @@ export type ChargeBatch = {
   readonly body: string
   /** The spending of keys, as the JSON of `Spent[]`: one for each key and quarter of an hour, sorted by key id. */
   readonly spent: string
-  /** The columns that sums need, for a segment with one charge; else null. */
+  /** The columns that sums need, for a charge batch with one charge; else null. */
   readonly alone: Alone | null
 }
 
-/** Columns of a segment with one charge, in their order. */
+/** Columns of a charge batch with one charge, in their order. */
 export type Alone = readonly [at: number, keyId: string, user: string, model: string, currency: string, amount: number]
 
 export type Spent = readonly [keyId: string, amount: number, at: number, user: string, group: string]
 
-/** The payer and quarter of an hour, stored once per segment. */
+/** The payer and quarter of an hour, stored once per charge batch. */
 type Paying = {
   readonly place: number
   readonly facts: ChargeFacts
@@ -51,7 +51,7 @@ export class ChargeBatchDraft {
   #body = ''
   count = 0
 
-  /** @returns false for a charge whose time is too far from the others; it goes into the next segment */
+  /** @returns false for a charge whose time is too far from the others; it goes into the next charge batch */
   add(posting: Posting): boolean {
     const { facts, lines, at } = posting
     const { id } = facts

@@ -4,12 +4,12 @@ import { ageMaxMs, aheadMs, begunAt } from './time-bounds.ts'
 
 /** The maximum of one charge: a thousand million of the currency. */
 export const totalMax = 1e15
-/** The maximum of a charge in a segment: ten million of the currency, so that sums of a group are still exact. */
+/** The maximum of a charge in a batch: ten million of the currency, so that sums of a group are still exact. */
 const togetherMax = 1e13
 const plainId = /^req_[0-9a-z]+(?:\.u)?$/
 
 /**
- * Whether a segment can hold a charge: it has counted items, no vendor cost, and a recent request. All others have
+ * Whether a charge batch can hold a charge: it has counted items, no vendor cost, and a recent request. All others have
  * separate rows, which also record their problem.
  */
 export function fits({ facts, lines, at, vendorCost }: Posting): boolean {

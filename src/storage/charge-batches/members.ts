@@ -14,10 +14,10 @@ export const payerMembers = { keyId, user, group } as const
 /** The terms without the rule, which is JSON and is stored as text. */
 export const termMembers = plain
 
-/** The columns of a segment with one charge that sums in SQL need. */
+/** The columns of a charge batch with one charge that sums in SQL need. */
 export const aloneColumns = ['at', 'key_id', 'user_name', 'model', 'currency', 'amount'] as const
 
-/** Items of a segment's text by the names of their columns in `charge`. */
+/** Items of a charge batch's text by the names of their columns in `charge`. */
 export type Payer = Columns<typeof payerMembers> & {
   /** Ids of labels; absent without any. */
   readonly attribution?: string

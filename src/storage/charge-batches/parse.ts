@@ -4,7 +4,7 @@ import type { Row } from '../query.ts'
 import { attributionOf } from '../rows.ts'
 import { type Payer, payerMembers, termMembers, type Terms } from './members.ts'
 
-/** A charge in a segment. */
+/** A charge in a batch. */
 export type Booked = {
   readonly id: string
   readonly payer: Payer
@@ -16,7 +16,7 @@ export type Booked = {
 }
 
 /**
- * Parses the charges of a segment, in the order of posting.
+ * Parses the charges of a batch, in the order of posting.
  * @throws Error that describes the fault of the text
  */
 export function parseChargeBatch(body: string): readonly Booked[] {

@@ -5,15 +5,15 @@ import { firstAt } from '../first-at.ts'
 const prefix = 'req_'
 
 /**
- * The maximum time from the start of a request to its end, for a charge in a segment; longer requests have separate
+ * The maximum time from the start of a request to its end, for a charge in a batch; longer requests have separate
  * rows.
  */
 export const ageMaxMs = 60_000
 /** The maximum difference by which a clock may be earlier than the ids created with it. */
 export const aheadMs = 2_000
 /**
- * The maximum time between the oldest and the newest request of a segment: a search for a charge reads only the
- * segments that end within it.
+ * The maximum time between the oldest and the newest request of a charge batch: a search for a charge reads only the
+ * charge batches that end within it.
  */
 export const reachMs = 2 * ageMaxMs
 /** Sorts after every id. */
@@ -37,7 +37,7 @@ export function standsAt(text: string): number {
   return firstAt(endMs, ms => firstIdAt(prefix, ms) <= text) - 1
 }
 
-/** The upper bound for the last id of a segment with an id that sorts at or before `id`. */
+/** The upper bound for the last id of a charge batch with an id that sorts at or before `id`. */
 export function reachOf(id: string): string {
   const at = begunAt(id)
   return Number.isNaN(at) ? afterAll : firstIdAt(prefix, at + reachMs + 1)

@@ -8,13 +8,13 @@ import { afterAll, reachOf } from './time-bounds.ts'
 const next = (which: string): string => `SELECT chain, position, last_id, body FROM segment
   WHERE last_id > ? AND last_id < ? AND first_id < ? ${which} ORDER BY last_id LIMIT ?`
 const nextOfAll = next('')
-/** Segments whose charges are not in the rollup (`usage_sum`). */
+/** Charge batches whose charges are not in the rollup (`usage_sum`). */
 const nextNotSummed = next(
   'AND position > coalesce((SELECT u.position FROM usage_chain u WHERE u.chain = segment.chain), 0)',
 )
 const earliest = 'SELECT min(first_id) AS first_id FROM segment WHERE last_id > ? AND last_id < ?'
 
-/** Reads the charges in segments in the order of their ids, although segments overlap. */
+/** Reads the charges in batches in the order of their ids, although batches overlap. */
 export class ChargeBatchWalk {
   readonly #after: string
   readonly #until: string
@@ -44,16 +44,16 @@ export class ChargeBatchWalk {
   /** @returns the id that every unread charge sorts at or after */
   *#readOn(): QueryProgram<string> {
     const { size } = this.#page
-    const segments = yield ask(this.#next, this.#through, reachOf(this.#until), this.#until, size)
+    const batches = yield ask(this.#next, this.#through, reachOf(this.#until), this.#until, size)
     let charges = 0
-    for (const segment of segments)
-      for (const booked of readChargeBatch(segment)) {
+    for (const batch of batches)
+      for (const booked of readChargeBatch(batch)) {
         charges++
         if (booked.id > this.#after && booked.id < this.#until) this.#read.push(booked)
       }
     this.#page.had(charges)
-    const last = segments.at(-1)
-    this.#isOver = segments.length < size
+    const last = batches.at(-1)
+    this.#isOver = batches.length < size
     if (!last || this.#isOver) return afterAll
     this.#through = text(last, 'last_id')
     const [behind] = yield ask(earliest, this.#through, reachOf(this.#through))

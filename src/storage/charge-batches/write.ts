@@ -17,12 +17,12 @@ const several = aloneColumns.map(() => null)
  * id identify it.
  * @throws Error if one of the keys does not exist
  */
-export function* writeChargeBatch(identity: WriterIdentity, segment: ChargeBatch, now: number): QueryProgram<void> {
+export function* writeChargeBatch(identity: WriterIdentity, batch: ChargeBatch, now: number): QueryProgram<void> {
   const { chain, owner, epoch } = identity
-  const { firstId, lastId, count, alone, body } = segment
+  const { firstId, lastId, count, alone, body } = batch
   const there = yield ask('SELECT 1 AS there FROM segment WHERE last_id = ? AND first_id = ?', lastId, firstId)
   if (there.length > 0) return
-  const spent = JSON.parse(segment.spent) as Spent[]
+  const spent = JSON.parse(batch.spent) as Spent[]
   yield* bookKeySpending(identity, spent, now)
   yield* bookSpending(identity, spent, now)
   const end = yield* readEnd(chain)

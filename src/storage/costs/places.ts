@@ -17,12 +17,12 @@ import { type CostSums, type Counts, type Place, placeColumns, toKind } from './
 const placesTogether = 256
 const chargesTogether = 10_000
 const sumsTogether = 2_000
-const segmentsTogether = 8
+const batchesTogether = 8
 
 const settled = `SELECT e.position, e.kind, e.nth, e.amount, c.id, c.key_id, c.user_name, c.group_name, c.model, c.operation,
   c.upstream, c.currency, c.attribution, c.size, c.rule, c.ended_at FROM entry e JOIN charge c ON c.id = e.charge_id
   WHERE e.chain = ? AND e.position > ? AND e.position <= ? AND e.kind IN ('settle', 'refund')`
-const segments =
+const batches =
   'SELECT chain, position, body FROM segment WHERE chain = ? AND position > ? AND position <= ? ORDER BY position LIMIT ?'
 const reversals = `SELECT charge_id AS id, nth, amount FROM reversal WHERE chain = ? AND position > ? AND position <= ? AND kind = 'refund'`
 const linesOf = 'SELECT * FROM line WHERE charge_id IN (…) ORDER BY charge_id, idx'
@@ -38,8 +38,8 @@ export const openChains = `SELECT c.id, c.position AS last, coalesce(s.position,
 const pricedUnseen = new Set<unknown>(['request', 'default'])
 
 /**
- * Adds the next entries of a chain: settled charges, in rows and in segments, and refunds, each at the time and under
- * the names of its charge's settlement.
+ * Adds the next entries of a chain: settled charges, in rows and in charge batches, and refunds, each at the time and
+ * under the names of its charge's settlement.
  * @returns the last position that was added, and the number of charges
  */
 export function* addPlaces(
@@ -48,7 +48,7 @@ export function* addPlaces(
   from: number,
   last: number,
 ): QueryProgram<{ readonly upto: number; readonly charges: number }> {
-  const booked = yield* addSegments(sums, chain, from, Math.min(from + placesTogether, last))
+  const booked = yield* addBatches(sums, chain, from, Math.min(from + placesTogether, last))
   const { upto } = booked
   const charges = booked.charges + (yield* addRows(sums, yield ask(settled, chain, from, upto)))
   const refunds = yield ask(reversals, chain, from, upto)
@@ -61,8 +61,8 @@ export function* addPlaces(
   return { upto, charges: charges + refunds.length }
 }
 
-/** Adds charges in segments, up to `last` or until they are enough for one step. */
-function* addSegments(
+/** Adds charges in batches, up to `last` or until they are enough for one step. */
+function* addBatches(
   sums: CostSums,
   chain: string,
   from: number,
@@ -71,17 +71,17 @@ function* addSegments(
   const sizeMax = sums.size + sumsTogether
   let charges = 0
   for (let at = from; at < last; ) {
-    const some = yield ask(segments, chain, at, last, segmentsTogether)
+    const some = yield ask(batches, chain, at, last, batchesTogether)
     for (const row of some) {
       at = whole(row, 'position')
-      // A segment that cannot be read is damaged: an audit reports it.
+      // A charge batch that cannot be read is damaged: an audit reports it.
       for (const booked of readSound(row) ?? []) {
         charges++
         addBooked(sums, booked)
       }
       if (charges >= chargesTogether || sums.size >= sizeMax) return { upto: at, charges }
     }
-    if (some.length < segmentsTogether) break
+    if (some.length < batchesTogether) break
   }
   return { upto: last, charges }
 }

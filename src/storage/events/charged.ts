@@ -11,9 +11,9 @@ import { endOfPiece, idOfPosition, type EventPosition } from './position.ts'
 /** A piece of a chain: positions after `begins` up to and including `ends`. */
 export type Slice = { readonly place: number; readonly chain: string; readonly begins: number; readonly ends: number }
 
-/** Entries that one statement reads; also about how many charges the segments of one statement have. */
+/** Entries that one statement reads; also about how many charges the batches of one statement have. */
 const entriesTogether = 200
-const segmentsTogether = 32
+const batchesTogether = 32
 /** Tiers of a charge that an event lists. */
 const tiersMax = 20
 
@@ -22,40 +22,40 @@ const entries = (table: 'entry' | 'reversal'): string =>
    AND kind <> 'void' ORDER BY position LIMIT ?`
 const nextEntries = entries('entry')
 const nextReversals = entries('reversal')
-const nextSegments = `SELECT chain, position, body FROM segment WHERE chain = ? AND position > ? AND position <= ?
+const nextBatches = `SELECT chain, position, body FROM segment WHERE chain = ? AND position > ? AND position <= ?
   ORDER BY position LIMIT ?`
 
 type Found = { readonly position: number; readonly events: readonly FeedEvent[] }
 
 /**
  * The next events of charges in a piece of a chain, after a position in it. All events up to `upto` are known.
- * @throws Error that names a segment that cannot be read
+ * @throws Error that names a charge batch that cannot be read
  */
 export function* readSlice(
   slice: Slice,
   after: Pick<EventPosition, 'position' | 'index'> | undefined,
 ): QueryProgram<{ readonly events: readonly FeedEvent[]; readonly upto: number }> {
   const { chain, begins, ends } = slice
-  // First the rest of a segment of which a part was read.
+  // First the rest of a charge batch of which a part was read.
   const from = after ? Math.max(begins, after.index === endOfPiece.index ? after.position : after.position - 1) : begins
   const tables = [
     yield ask(nextEntries, chain, from, ends, entriesTogether),
     yield ask(nextReversals, chain, from, ends, entriesTogether),
-    yield ask(nextSegments, chain, from, ends, segmentsTogether),
+    yield ask(nextBatches, chain, from, ends, batchesTogether),
   ] as const
-  const [own, back, segments] = tables
+  const [own, back, batches] = tables
   const upto = Math.min(
     ends,
     ...[
       [own, entriesTogether],
       [back, entriesTogether],
-      [segments, segmentsTogether],
+      [batches, batchesTogether],
     ].flatMap(([rows, most]) => endOf(rows as Rows, most as number)),
   )
   const inTime = (row: Row): boolean => whole(row, 'position') <= upto
   const found = [
     ...(yield* eventsOfEntries(slice.place, [...own, ...back].filter(inTime))),
-    ...segments.filter(inTime).map(row => eventsOfBatch(slice.place, row)),
+    ...batches.filter(inTime).map(row => eventsOfBatch(slice.place, row)),
   ]
   found.sort((a, b) => a.position - b.position)
   const isBehind = (id: string): boolean => after === undefined || id > idOfPosition({ place: slice.place, ...after })

@@ -12,7 +12,7 @@ import { text, whole } from '../rows.ts'
 import { begunAt } from '../charge-batches/time-bounds.ts'
 import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
 
-/** One kind of requests of a page, and their charges. `isSettled`: each of them has a settled charge. */
+/** One kind of requests of a batch, and their charges. `isSettled`: each of them has a settled charge. */
 type Group = readonly [
   model: string | null,
   operation: string,
@@ -26,9 +26,9 @@ type Group = readonly [
   sums: readonly (readonly [currency: string, charges: number, amount: number, refunded: number])[],
 ]
 
-/** The sums of a page, for the writer. */
+/** The sums of a batch, for the writer. */
 export type BatchCharges = LogBatchHead & {
-  /** Null for a damaged page. */
+  /** Null for a damaged batch. */
   readonly body: string | null
   /** The positions of the ledger up to which changes had been searched. */
   readonly through: string
@@ -36,15 +36,15 @@ export type BatchCharges = LogBatchHead & {
 
 const prefix = 'req_'
 /**
- * The minimum age of a page in milliseconds: charges of younger pages still change, because an image takes time, and a
- * charge in doubt may settle later.
+ * The minimum age of a batch in milliseconds: charges of younger batches still change, because an image takes time, and
+ * a charge in doubt may settle later.
  */
 const ripeMs = 600_000
 /** The number of chain positions that are searched in one commit. */
 const placesTogether = 2_048
 
 const known = 'SELECT page, first_ms, last_ms, count FROM log_page_charge WHERE last_ms >= ? AND first_ms <= ?'
-/** Each query reads only the beginning of its page, not the long rest. */
+/** Each query reads only the beginning of its batch, not the long rest. */
 const nextPage = `SELECT number, first_ms, last_ms, count FROM log_page WHERE last_ms < ? AND sums IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM log_page_charge c WHERE c.page = log_page.number) ORDER BY last_ms DESC LIMIT 1`
 const newest = 'SELECT max(last_ms) AS last_ms FROM log_page_charge'
@@ -55,7 +55,7 @@ const wait = `SELECT value FROM meta WHERE name = 'page_charge' ${lockRows}`
 const moveOn = `INSERT INTO log_page_chain (chain, position) VALUES (?, ?)
   ON CONFLICT (chain) DO UPDATE SET position = excluded.position`
 const ofPlaces = 'chain = ? AND position > ? AND position <= ?'
-/** Ids of a segment span two minutes (`reachMs`), so its first and last are enough. */
+/** Ids of a charge batch span two minutes (`reachMs`), so its first and last are enough. */
 const changed = [
   `SELECT charge_id AS first_id, charge_id AS last_id FROM entry
     WHERE ${ofPlaces} AND kind IN ('settle', 'refund') AND charge_id < ?`,
@@ -67,7 +67,7 @@ const keep = `INSERT INTO log_page_charge (page, first_ms, last_ms, count, body)
   SELECT number, first_ms, last_ms, count, ? FROM log_page WHERE number = ? AND first_ms = ? AND last_ms = ? AND count = ?
   ON CONFLICT (page) DO NOTHING RETURNING page`
 
-/** Whether the sums of pages answer a filter. */
+/** Whether the sums of batches answer a filter. */
 export function isKeptSeparately(match: LogMatch): boolean {
   const {
     id,
@@ -94,7 +94,7 @@ export function isKeptSeparately(match: LogMatch): boolean {
   )
 }
 
-/** Numbers of pages between two times whose stored sums are still valid. */
+/** Numbers of batches between two times whose stored sums are still valid. */
 export function* findKept(
   firstMs: number,
   lastMs: number,
@@ -108,9 +108,9 @@ export function* findKept(
   return new Set(same.filter(head => !isChanged(head, quarters)).map(({ number }) => number))
 }
 
-/** Adds the stored sums of some pages. */
-export function* addKept(totals: Totals, pages: readonly number[], match: LogMatch): QueryProgram<void> {
-  for (const row of yield* selectIn('SELECT body FROM log_page_charge WHERE page IN (…)', pages))
+/** Adds the stored sums of some batches. */
+export function* addKept(totals: Totals, batches: readonly number[], match: LogMatch): QueryProgram<void> {
+  for (const row of yield* selectIn('SELECT body FROM log_page_charge WHERE page IN (…)', batches))
     for (const group of JSON.parse(text(row, 'body')) as readonly Group[]) {
       const [model, operation, status, outcome, upstream, isSettled, requests, errors, images, sums] = group
       if (match.charge === 'settled' && isSettled === 0) continue
@@ -123,28 +123,28 @@ export function* addKept(totals: Totals, pages: readonly number[], match: LogMat
 }
 
 /**
- * The sums of charges of the newest old enough log page without stored sums, among those that end before a time. Null
+ * The sums of charges of the newest old enough log batch without stored sums, among those that end before a time. Null
  * if there is none. Must run on one snapshot.
  */
 export function* sumNextBatch({ at, before }: { at: number; before: number }): QueryProgram<BatchCharges | null> {
   const [row] = yield ask(nextPage, Math.min(before, at - ripeMs))
   if (!row) return null
   const head = { ...toHead(row), number: whole(row, 'number') }
-  const [page] = yield* readLogBatches([head], 'skip')
+  const [batch] = yield* readLogBatches([head], 'skip')
   const through = JSON.stringify(
     (yield ask('SELECT chain, position FROM log_page_chain ORDER BY chain')).map(one => [
       text(one, 'chain'),
       whole(one, 'position'),
     ]),
   )
-  if (!page) return { ...head, body: null, through }
-  const failures = failuresOf(page)
+  if (!batch) return { ...head, body: null, through }
+  const failures = failuresOf(batch)
   const groups = new Map<string, { readonly what: What; isSettled: 0 | 1; errors: number; readonly ids: string[] }>()
-  const ids = Array.from({ length: page.count }, (_, at) => page.idOf(at))
+  const ids = Array.from({ length: batch.count }, (_, at) => batch.idOf(at))
   const charges = yield* findSettled(ids, true)
   for (const [at, id] of ids.entries()) {
-    const place = page.whatOf(at)
-    const what = page.whats[place] as What
+    const place = batch.whatOf(at)
+    const what = batch.whats[place] as What
     const isSettled = charges.has(id) ? 1 : 0
     const name = nameOf(what, isSettled)
     let group = groups.get(name)
@@ -174,7 +174,7 @@ export function* sumNextBatch({ at, before }: { at: number; before: number }): Q
   return { ...head, body: JSON.stringify(kept), through }
 }
 
-/** Stores a page's sums, unless something may have changed since they were read. @returns whether they were stored */
+/** Stores a batch's sums, unless something may have changed since they were read. @returns whether they were stored */
 export function* writeBatchCharges({ body, through, ...head }: BatchCharges): QueryProgram<boolean> {
   yield ask(wait)
   const now = yield ask('SELECT chain, position FROM log_page_chain ORDER BY chain')
@@ -186,7 +186,7 @@ export function* writeBatchCharges({ body, through, ...head }: BatchCharges): Qu
 
 /**
  * Reads the next entries of one chain of the ledger for charges of requests with stored sums: drops those sums, to be
- * computed again. @returns the number of entries, 0 if nothing is left; and whether there is a page to sum
+ * computed again. @returns the number of entries, 0 if nothing is left; and whether there is a batch to sum
  */
 export function* dropChanged(at: number): QueryProgram<{ readonly places: number; readonly isDue: boolean }> {
   yield ask(wait)

@@ -11,7 +11,7 @@ import { dayMs, eachBooking, partsBeside, wholeSteps } from './summed.ts'
 import { type Tokens, TokenWalk } from './tokens.ts'
 import { type Place, placeOfRow, samePlace, type Uses } from './uses.ts'
 
-/** Adds charges in segments: whole days from the sums, the rest one by one. */
+/** Adds charges in batches: whole days from the sums, the rest one by one. */
 export function* addBooked(uses: Uses, match: UsageMatch): QueryProgram<void> {
   const { since, until, user, keyId } = match
   const days = wholeSteps(since, until, dayMs)

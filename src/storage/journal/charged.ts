@@ -85,7 +85,7 @@ function keep(rows: readonly LogRow[], found: readonly { readonly [column: strin
   return rows.filter(({ id }) => ids.has(id))
 }
 
-/** The charges with these ids that are in segments. */
+/** The charges with these ids that are in charge batches. */
 export function* findBatched(ids: readonly string[], match: LogMatch): QueryProgram<ReadonlyMap<string, Booked>> {
   // Sparse ids are looked up one by one.
   if (ids.length < 16 || wordOf(match) !== undefined) return yield* findBooked(ids)

@@ -6,7 +6,7 @@ import { reachOf } from '../charge-batches/time-bounds.ts'
 import { endsOf, findInChargeBatches } from './total-sums.ts'
 
 const inRows = 'SELECT DISTINCT charge_id AS id FROM line WHERE quantity IS NOT NULL AND tier = ? AND charge_id IN (…)'
-/** For a rare unit the database searches the texts, so that segments need not be parsed. */
+/** For a rare unit the database searches the texts, so that charge batches need not be parsed. */
 const inTexts = `SELECT 1 AS found FROM segment
   WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, ?) > 0 LIMIT 1`
 const givenBack = [

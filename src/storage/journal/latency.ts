@@ -8,21 +8,21 @@ import type { QueryProgram } from '../query.ts'
 import type { Span } from './summary.ts'
 
 /**
- * The latency of requests by kind, model and operation. For all users, most requests were counted when their pages
- * were compacted; pages at an end of the range, uncompacted rows and pages of earlier versions are read row by row.
+ * The latency of requests by kind, model and operation. For all users, most requests were counted when their batches
+ * were compacted; batches at an end of the range, uncompacted rows and batches of earlier versions are read row by row.
  */
 export function* sumLatency(span: Span): QueryProgram<readonly LatencyRow[]> {
   const { since, until, user } = span
   const sums = new SpanSums()
   const kept = user === undefined ? yield* readSums(since, until - 1) : new Map<number, never>()
-  const pages = (yield* findLogBatches(span)).filter(({ number, firstMs, lastMs }) => {
+  const batches = (yield* findLogBatches(span)).filter(({ number, firstMs, lastMs }) => {
     const known = kept.get(number)?.spans
     if (!known || firstMs < since || lastMs >= until) return true
     sums.addKept(known)
     return false
   })
-  yield* eachLogBatch(pages, page => {
-    sums.addRows(page, placesIn(page, span), failuresOf(page))
+  yield* eachLogBatch(batches, batch => {
+    sums.addRows(batch, placesIn(batch, span), failuresOf(batch))
     return undefined
   })
   return sums.rows()

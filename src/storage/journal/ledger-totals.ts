@@ -21,7 +21,7 @@ export type Begun = { readonly since: number; readonly until: number | undefined
 const prefix = 'req_'
 /**
  * The maximum time from the start of a request to the end of its charge in rows, except late settlements: no response
- * takes longer. A charge in a segment ends sooner (`ageMaxMs`).
+ * takes longer. A charge in a batch ends sooner (`ageMaxMs`).
  */
 const longestMs = 86_400_000
 /**

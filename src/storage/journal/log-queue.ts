@@ -62,7 +62,7 @@ export class LogQueue {
     this.#taken = { rows, delivered }
     const again = this.#inDoubt > 0
     this.#inDoubt = Math.max(this.#inDoubt - rows.length, 0)
-    return { logs: rows.length > 0 ? { page: draftLogBatch(rows), again } : null, delivered }
+    return { logs: rows.length > 0 ? { batch: draftLogBatch(rows), again } : null, delivered }
   }
 
   /** Reports that the last batch is durable, or never will be. */

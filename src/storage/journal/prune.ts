@@ -23,7 +23,7 @@ export function* pruneLogs({ until, limit }: { readonly until: number; readonly 
   return gone
 }
 
-/** The latest start of pages with rows that sort before the end. */
+/** The latest start of batches with rows that sort before the end. */
 function placeOfEnd(end: string, until: number): number {
   const ms = begunAt(end)
   return Number.isNaN(ms) ? until : ms
@@ -34,16 +34,16 @@ function* prunePage({ number, count, lastMs }: LogBatchHead, end: string, until:
   // Another process may be pruning or compacting.
   const [row] = yield ask(`SELECT number, body FROM log_page WHERE number = ? ${lockRows}`, number)
   if (!row) return 0
-  const page = readSound(row)
-  // An unreadable page is deleted when all of it is older than `until`.
-  const old = page ? page.firstAt(end) : lastMs < until ? count : 0
+  const batch = readSound(row)
+  // An unreadable batch is deleted when all of it is older than `until`.
+  const old = batch ? batch.firstAt(end) : lastMs < until ? count : 0
   if (old === 0) return 0
-  if (!page || old === page.count) yield* deleteLogBatch(number, page)
-  else yield* rewriteLogBatch(number, page, page.rows().slice(old))
+  if (!batch || old === batch.count) yield* deleteLogBatch(number, batch)
+  else yield* rewriteLogBatch(number, batch, batch.rows().slice(old))
   return old
 }
 
-/** The id before which the oldest rows are deleted. They may be in several pages, because pages overlap. */
+/** The id before which the oldest rows are deleted. They may be in several batches, because batches overlap. */
 function* endOfOldest(until: number, limit: number): QueryProgram<string> {
   const walk = new LogWalk({ until }, 'oldest', 'skip')
   for (let found = 0; found < limit; ) {

@@ -16,7 +16,7 @@ export function* countSteps(match: Match, stepMs: number): QueryProgram<readonly
   const { since, until, lookups, ...others } = match
   const isOfAll = Object.values(others).every(value => value === undefined)
   const kept = isOfAll ? yield* readSums(since, until - 1) : new Map<number, never>()
-  const pages = (yield* findLogBatches(match)).filter(({ number, firstMs, lastMs }) => {
+  const batches = (yield* findLogBatches(match)).filter(({ number, firstMs, lastMs }) => {
     const sums = kept.get(number)
     if (!sums || firstMs < since || lastMs >= until || !steps.isOneStep(sums.from, sums.to)) return true
     if (lookups === false && !sums.spans) return true
@@ -24,21 +24,21 @@ export function* countSteps(match: Match, stepMs: number): QueryProgram<readonly
     if (sums.requests > left) steps.add(sums.from, sums.requests - left, sums.errors)
     return false
   })
-  yield* eachLogBatch(pages, page => addPage(steps, page, match))
+  yield* eachLogBatch(batches, batch => addBatch(steps, batch, match))
   return steps.inOrder()
 }
 
-function* addPage(steps: Steps, page: LogBatch, match: Match): QueryProgram<void> {
-  const failures = failuresOf(page)
-  let places = placesIn(page, match)
+function* addBatch(steps: Steps, batch: LogBatch, match: Match): QueryProgram<void> {
+  const failures = failuresOf(batch)
+  let places = placesIn(batch, match)
   if (asksForCharge(match)) {
     const rows = yield* keepCharged(
-      places.map(at => page.rowOf(at)),
+      places.map(at => batch.rowOf(at)),
       match,
     )
-    places = rows.map(({ id }) => page.firstAt(id))
+    places = rows.map(({ id }) => batch.firstAt(id))
   }
-  for (const at of places) steps.add(page.timeOf(at), 1, failures[page.whatOf(at)] === true ? 1 : 0)
+  for (const at of places) steps.add(batch.timeOf(at), 1, failures[batch.whatOf(at)] === true ? 1 : 0)
 }
 
 class Steps {

@@ -11,7 +11,7 @@ import { findTokens } from './tokens.ts'
 
 /** The number of charges in one commit, which takes some milliseconds while other writes wait. */
 const chargesTogether = 1_000
-const segmentsTogether = 16
+const batchesTogether = 16
 /** The time in milliseconds after which log rows of charges have been written, or never will be. */
 const ripeMs = 300_000
 /** The range of the log that is searched for tokens, from the first charge of a commit. */
@@ -19,13 +19,13 @@ const spanMs = 3_600_000
 
 /** Allows one transaction at a time: others wait for this row. */
 const wait = `SELECT value FROM meta WHERE name = 'summed' ${lockRows}`
-/** Chains whose first unsummed segment is old enough. */
+/** Chains whose first unsummed charge batch is old enough. */
 const ripeChains = `SELECT id, upto FROM
   (SELECT c.id, c.position AS last, coalesce(u.position, 0) AS upto FROM chain c LEFT JOIN usage_chain u ON u.chain = c.id) ends
   WHERE last > upto AND (SELECT s.last_id FROM segment s WHERE s.chain = ends.id AND s.position > ends.upto
     ORDER BY s.position LIMIT 1) NOT BETWEEN ? AND ?`
 
-const nextSegments =
+const nextBatches =
   'SELECT chain, position, last_id, body FROM segment WHERE chain = ? AND position > ? ORDER BY position LIMIT ?'
 const addUse = `INSERT INTO usage_sum (begun, day, user_name, key_id, model, currency, requests, amount, input_tokens, output_tokens)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (begun, day, key_id, model, user_name, currency) DO UPDATE SET
@@ -37,7 +37,7 @@ const moveOn = `INSERT INTO usage_chain (chain, position) VALUES (?, ?)
   ON CONFLICT (chain) DO UPDATE SET position = excluded.position`
 
 /**
- * Adds up the next charges in segments of one chain, by the day and the hour of their requests' starts. The position
+ * Adds up the next charges in batches of one chain, by the day and the hour of their requests' starts. The position
  * is written with the sums, so each charge counts exactly once, whatever the time of its commit.
  * @returns the number of charges; 0 if nothing is left
  */
@@ -47,7 +47,7 @@ export function* sumUp(at: number): QueryProgram<number> {
   for (const row of yield ask(ripeChains, unripe.from, unripe.to)) {
     const [chain, from] = [text(row, 'id'), whole(row, 'upto')]
     const { booked, upto } = yield* readOn(chain, from, unripe)
-    // The next segment is damaged: an audit reports it.
+    // The next charge batch is damaged: an audit reports it.
     if (upto === from) continue
     yield ask(moveOn, chain, upto)
     yield* add(booked.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
@@ -57,8 +57,8 @@ export function* sumUp(at: number): QueryProgram<number> {
 }
 
 /**
- * The range of ids of segments that are too recent. A segment that is a day ahead was created with a clock that has
- * been corrected since.
+ * The range of ids of charge batches that are too recent. A charge batch that is a day ahead was created with a clock
+ * that has been corrected since.
  */
 type Unripe = { readonly from: string; readonly to: string }
 
@@ -74,17 +74,17 @@ function* readOn(
 ): QueryProgram<{ readonly booked: readonly Booked[]; readonly upto: number }> {
   const booked: Booked[] = []
   for (let upto = from; ; ) {
-    const segments = yield ask(nextSegments, chain, upto, segmentsTogether)
-    for (const segment of segments) {
-      const last = text(segment, 'last_id')
+    const batches = yield ask(nextBatches, chain, upto, batchesTogether)
+    for (const batch of batches) {
+      const last = text(batch, 'last_id')
       const isUnripe = last >= unripe.from && last <= unripe.to
       if (isUnripe || booked.length >= chargesTogether || isFar(booked[0], last)) return { booked, upto }
-      const charges = readSound(segment)
+      const charges = readSound(batch)
       if (!charges) return { booked, upto }
       for (const one of charges) booked.push(one)
-      upto = whole(segment, 'position')
+      upto = whole(batch, 'position')
     }
-    if (segments.length < segmentsTogether) return { booked, upto }
+    if (batches.length < batchesTogether) return { booked, upto }
   }
 }
 

@@ -19,32 +19,32 @@ export function* summarize(span: Span): QueryProgram<Summary> {
 }
 
 /**
- * Sums the log. For all users, most rows were added up when their pages were compacted. Pages of versions that did not
- * mark lookups are read.
+ * Sums the log. For all users, most rows were added up when their batches were compacted. Batches of versions that did
+ * not mark lookups are read.
  */
 function* sumLogs(span: Span): QueryProgram<Omit<Summary, 'spent' | 'images'>> {
   const { since, until, user } = span
   const sums = emptySums()
   const spans = new SpanSums()
   const kept = user === undefined ? yield* readSums(since, until - 1) : new Map<number, never>()
-  const pages = (yield* findLogBatches(span)).filter(({ number, firstMs, lastMs }) => {
+  const batches = (yield* findLogBatches(span)).filter(({ number, firstMs, lastMs }) => {
     const known = kept.get(number)
     if (!known?.spans || firstMs < since || lastMs >= until) return true
     addKept(sums, { ...known, spans: known.spans })
     spans.addKept(known.spans)
     return false
   })
-  yield* eachLogBatch(pages, page => {
-    const failures = failuresOf(page)
-    const places = placesIn(page, { ...span, lookups: false })
-    for (const at of places) addRow(sums, page, at, failures[page.whatOf(at)] === true)
-    spans.addRows(page, places, failures)
+  yield* eachLogBatch(batches, batch => {
+    const failures = failuresOf(batch)
+    const places = placesIn(batch, { ...span, lookups: false })
+    for (const at of places) addRow(sums, batch, at, failures[batch.whatOf(at)] === true)
+    spans.addRows(batch, places, failures)
     return undefined
   })
   return { ...sums, ...spans.quantiles() }
 }
 
-/** The sums of charges in rows and in segments: whole hours from the sums, the others one by one. */
+/** The sums of charges in rows and in charge batches: whole hours from the sums, the others one by one. */
 function* sumSpent({ since, until, user }: Span): QueryProgram<Summary['spent']> {
   const hours = wholeSteps(since, until, hourMs)
   const own = user === undefined ? [] : [user]

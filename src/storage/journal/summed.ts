@@ -8,7 +8,7 @@ export const hourMs = 3_600_000
 
 /** Time steps, by their numbers since the epoch: `from` (inclusive) to `to` (exclusive). */
 export type Steps = { readonly from: number; readonly to: number; readonly stepMs: number }
-/** A selection of charges in segments between two times: all of them, or those that have not been added up. */
+/** A selection of charges in batches between two times: all of them, or those that have not been added up. */
 export type Part = { readonly since: number; readonly until: number; readonly which: 'all' | 'not summed' }
 
 /** The time steps that are wholly between two times. */

@@ -15,15 +15,19 @@ const images = `SELECT charge_id, count(*) AS images FROM line WHERE quantity IS
 const refunds = `SELECT charge_id, amount FROM entry WHERE kind = 'refund' AND charge_id IN (…)`
 /** Refunds are few, in any range. */
 const reversals = `SELECT charge_id, amount FROM reversal WHERE kind = 'refund' AND charge_id >= ? AND charge_id <= ?`
-/** Charges that are not images are rare: the database searches the texts, so that segments without any are not read. */
+/**
+ * Charges that are not images are rare: the database searches the texts, so that charge batches without any are not
+ * read.
+ */
 const withUse = `SELECT chain, position, body FROM segment
   WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, '.u"') > 0`
-const segmentsBetween = 'SELECT count(*) AS count FROM segment WHERE last_id >= ? AND last_id < ?'
+const batchesBetween = 'SELECT count(*) AS count FROM segment WHERE last_id >= ? AND last_id < ?'
 
 /**
- * The number of segments whose reading costs about as much as one lookup, which searches all segments of two minutes.
+ * The number of charge batches whose reading costs about as much as one lookup, which searches all batches of two
+ * minutes.
  */
-const segmentsOfOne = 4
+const batchesOfOne = 4
 
 /** A settled charge. */
 export type Counted = {
@@ -31,7 +35,7 @@ export type Counted = {
   readonly amount: number
   /** 1 if the charge counts, -1 if it was counted and no longer counts. */
   readonly weight: 1 | -1
-  /** Whether it is in a segment, instead of separate rows. */
+  /** Whether it is in a charge batch, instead of separate rows. */
   readonly isBooked: boolean
   /** Whether it has no item, after an administrator settled it at 0. Such a charge is in no cost sum. */
   readonly isEmpty: boolean
@@ -147,14 +151,14 @@ export function countedOf(row: Row, weight: 1 | -1): Counted {
   }
 }
 
-/** Charges in segments: looked up one by one, or for dense ids by reading everything between them. */
+/** Charges in batches: looked up one by one, or for dense ids by reading everything between them. */
 export function* findInChargeBatches(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Booked>> {
   const inOrder = ids.filter(id => !Number.isNaN(begunAt(id))).toSorted()
   const [first, last] = [inOrder[0], inOrder.at(-1)]
   if (first === undefined || last === undefined) return new Map()
   if (inOrder.every(id => id.endsWith(useSuffix))) return yield* findUse(new Set(inOrder), first, last)
-  const [row] = yield ask(segmentsBetween, first, reachOf(last))
-  if (whole(row ?? {}, 'count') > inOrder.length * segmentsOfOne) return yield* findBooked(inOrder)
+  const [row] = yield ask(batchesBetween, first, reachOf(last))
+  if (whole(row ?? {}, 'count') > inOrder.length * batchesOfOne) return yield* findBooked(inOrder)
   const [wanted, found] = [new Set(inOrder), new Map<string, Booked>()]
   // The first id without its last character sorts directly before the first id.
   const walk = new ChargeBatchWalk(first.slice(0, -1), `${last}\0`)

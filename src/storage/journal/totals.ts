@@ -75,7 +75,7 @@ function* sumPages(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
   const [ends] = yield ask(beginning)
   if (ends?.['first_ms'] === null || ends === undefined) return { ...totals.all(), since: null, next: null }
   const where = (yield* isOfErased(match)) ? undefined : sharedOf(match)
-  const { pages, kept, from } = yield* takePages(match, most, where)
+  const { batches, kept, from } = yield* takeBatches(match, most, where)
   const part: TotalsMatch = from === undefined ? match : { ...match, since: Math.max(from, match.since ?? 0) }
   for (const one of kept) if (typeof one !== 'number') addSpans(totals, one, match)
   yield* addKept(
@@ -84,13 +84,13 @@ function* sumPages(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
     match,
   )
   const rows = new Map<string, boolean>()
-  yield* eachLogBatch(pages, page => readRows(page, part, where ? totals : rows))
+  yield* eachLogBatch(batches, batch => readRows(batch, part, where ? totals : rows))
   if (where) {
     const begun = { since: Math.max(part.since ?? 0, whole(ends, 'first_ms')), until: endOf(match) }
     if (begun.until === undefined || begun.since < begun.until)
       yield* addLedger(totals, begun, where, whole(ends, 'last_ms'))
   } else {
-    const read = pages.reduce((sum, head) => sum + head.count, 0)
+    const read = batches.reduce((sum, head) => sum + head.count, 0)
     const charges = yield* findSettled([...rows.keys()], rows.size * denseMost > read)
     const isSettled = match.charge === 'settled'
     for (const [id, isError] of rows) {
@@ -129,19 +129,19 @@ function endOf({ until, before }: TotalsMatch): number | undefined {
   return ends.length === 0 ? undefined : Math.min(...ends)
 }
 
-/** The stored sums of a page: the numbers of requests by kind; or the page's number, for the sums of its charges. */
+/** The stored sums of a batch: the numbers of requests by kind; or the batch's number, for the sums of its charges. */
 type Kept = KeptSpans | number
 
 type Taken = {
-  readonly pages: readonly LogBatchHead[]
-  /** The pages that need not be read. */
+  readonly batches: readonly LogBatchHead[]
+  /** The batches that need not be read. */
   readonly kept: readonly Kept[]
   /** Requests that began before this time are left for the next call; undefined if there are none. */
   readonly from: number | undefined
 }
 
-/** The newest pages of a query. `where`: the filter, if its amounts are in the cost sums. */
-function* takePages(match: TotalsMatch, most: number, where: Shared | undefined): QueryProgram<Taken> {
+/** The newest batches of a query. `where`: the filter, if its amounts are in the cost sums. */
+function* takeBatches(match: TotalsMatch, most: number, where: Shared | undefined): QueryProgram<Taken> {
   const { from, before } = rangeOf(match)
   const [firstMs, endMs] = [standsAt(from), before === undefined ? Number.MAX_SAFE_INTEGER : standsAt(before)]
   const heads = (yield* findLogBatches(match)).toSorted((a, b) => b.lastMs - a.lastMs)
@@ -152,7 +152,7 @@ function* takePages(match: TotalsMatch, most: number, where: Shared | undefined)
   let fromMs: number | undefined
   for (; taken < heads.length; taken++) {
     const head = heads[taken] as LogBatchHead
-    // Pages that end in the same millisecond stay together.
+    // Batches that end in the same millisecond stay together.
     if (rows >= most && head.lastMs < (heads[taken - 1] as LogBatchHead).lastMs) {
       fromMs = head.lastMs + 1
       break
@@ -160,17 +160,17 @@ function* takePages(match: TotalsMatch, most: number, where: Shared | undefined)
     if (keptOf(head, firstMs) === undefined) rows += head.count
   }
   const since = fromMs === undefined ? firstMs : Math.max(fromMs, firstMs)
-  const pages: LogBatchHead[] = []
+  const batches: LogBatchHead[] = []
   const kept: Kept[] = []
   for (const head of heads.slice(0, taken)) {
     const one = keptOf(head, since)
-    if (one === undefined) pages.push(head)
+    if (one === undefined) batches.push(head)
     else kept.push(one)
   }
-  return { pages, kept, from: fromMs }
+  return { batches, kept, from: fromMs }
 }
 
-/** The stored sums that answer the query, by page number, of pages that are wholly in the range. */
+/** The stored sums that answer the query, by batch number, of batches that are wholly in the range. */
 function* findAllKept(
   match: TotalsMatch,
   where: Shared | undefined,
@@ -197,25 +197,25 @@ function addSpans(totals: Totals, spans: KeptSpans, { model, operation, lookups 
   }
 }
 
-/** Reads the matching rows of a page: counts them at once, or collects their ids, each with whether it is an error. */
-function* readRows(page: LogBatch, match: TotalsMatch, into: Totals | Map<string, boolean>): QueryProgram<void> {
-  const failures = failuresOf(page)
-  let places = placesIn(page, match)
+/** Reads the matching rows of a batch: counts them at once, or collects their ids, each with whether it is an error. */
+function* readRows(batch: LogBatch, match: TotalsMatch, into: Totals | Map<string, boolean>): QueryProgram<void> {
+  const failures = failuresOf(batch)
+  let places = placesIn(batch, match)
   // The caller checks later whether charges are settled.
   const { charge, ...unsettled } = match
   const filter = charge === 'settled' ? unsettled : match
   if (asksForCharge(filter)) {
     const rows = yield* keepCharged(
-      places.map(at => page.rowOf(at)),
+      places.map(at => batch.rowOf(at)),
       filter,
     )
-    places = rows.map(({ id }) => page.firstAt(id))
+    places = rows.map(({ id }) => batch.firstAt(id))
   }
   for (const at of places) {
-    const isError = failures[page.whatOf(at)] === true
+    const isError = failures[batch.whatOf(at)] === true
     if (into instanceof Totals) countRow(into, isError)
     // A repeated row counts once.
-    else into.set(page.idOf(at), isError)
+    else into.set(batch.idOf(at), isError)
   }
 }
 

@@ -11,7 +11,7 @@ import { placeOfRow, Uses } from './uses.ts'
 
 const rowsTogether = 2_000
 
-/** Charged usage by day, key and model, oldest first, of charges in rows and in segments. */
+/** Charged usage by day, key and model, oldest first, of charges in rows and in charge batches. */
 export function* sumUsage(match: UsageMatch): QueryProgram<readonly UsageRow[]> {
   const uses = new Uses()
   const sql = ofRows(match)

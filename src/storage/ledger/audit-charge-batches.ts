@@ -12,24 +12,24 @@ import { auditRefunds } from './audit-refunds.ts'
 import { accountOf, digestCharge, sales, toEntry } from './entries.ts'
 import { groupRows } from './find.ts'
 
-const nextSegments = `SELECT chain, position, first_id, last_id, count, ${aloneColumns.join(', ')}, body FROM segment WHERE last_id > ?
+const nextBatches = `SELECT chain, position, first_id, last_id, count, ${aloneColumns.join(', ')}, body FROM segment WHERE last_id > ?
   ORDER BY last_id LIMIT ?`
 
 /**
- * Verifies every segment against its row and its reversals: it has the recorded number of charges, each of them is
- * only here and only once, and a search finds it. Adds up the spending of keys in segments.
+ * Verifies every charge batch against its row and its reversals: it has the recorded number of charges, each of them is
+ * only here and only once, and a search finds it. Adds up the spending of keys in charge batches.
  */
 export function* auditChargeBatches(findings: Findings): QueryProgram<void> {
-  // Charges that a later segment might contain again.
+  // Charges that a later charge batch might contain again.
   const recent = new Map<string, string>()
   const page = new ChargeBatchPage()
   let after = ''
   let reversals = 0
   for (;;) {
-    const rows = yield ask(nextSegments, after, page.size)
+    const rows = yield ask(nextBatches, after, page.size)
     const last = rows.at(-1)
     if (!last) break
-    const booked = rows.flatMap(row => auditSegment(findings, row, recent))
+    const booked = rows.flatMap(row => auditBatch(findings, row, recent))
     page.had(booked.length)
     const ids = booked.map(({ id }) => id)
     yield* reportTwice(findings, ids)
@@ -40,7 +40,7 @@ export function* auditChargeBatches(findings: Findings): QueryProgram<void> {
   yield* reportStrays(findings, reversals)
 }
 
-/** Removes ids that no later segment can contain. Ids are inserted nearly in order, so it may stop early. */
+/** Removes ids that no later charge batch can contain. Ids are inserted nearly in order, so it may stop early. */
 function forgetBefore(after: string, recent: Map<string, string>): void {
   for (const id of recent.keys()) {
     if (reachOf(id) > after) return
@@ -49,11 +49,11 @@ function forgetBefore(after: string, recent: Map<string, string>): void {
 }
 
 function nameOf(row: Row): string {
-  return `segment ${whole(row, 'position')} of ${text(row, 'chain')}`
+  return `charge batch ${whole(row, 'position')} of ${text(row, 'chain')}`
 }
 
-/** @returns the charges of the segment, as far as they can be read */
-function auditSegment(findings: Findings, row: Row, recent: Map<string, string>): readonly Booked[] {
+/** @returns the charges of the batch, as far as they can be read */
+function auditBatch(findings: Findings, row: Row, recent: Map<string, string>): readonly Booked[] {
   const name = nameOf(row)
   let booked: readonly Booked[] = []
   try {
@@ -96,10 +96,10 @@ function isAddedUp(row: Row, [only, ...others]: readonly Booked[]): boolean {
   return wanted.every((cell, i) => String(cell) === String(found[i]))
 }
 
-/** Reports charges that have separate rows besides their segment. */
+/** Reports charges that have separate rows besides their batch. */
 function* reportTwice(findings: Findings, ids: readonly string[]): QueryProgram<void> {
   for (const row of yield* selectIn('SELECT id FROM charge WHERE id IN (…)', ids))
-    findings.report(`charge ${text(row, 'id')}: is in a segment and has rows too`)
+    findings.report(`charge ${text(row, 'id')}: is in a charge batch and has rows too`)
 }
 
 /** @returns the number of reversals */
@@ -110,7 +110,7 @@ function* auditReversals(findings: Findings, booked: readonly Booked[]): QueryPr
   return rows.length
 }
 
-/** Reports entries about charges that are in no segment. Searches only if there are more than were found. */
+/** Reports entries about charges that are in no charge batch. Searches only if there are more than were found. */
 function* reportStrays(findings: Findings, met: number): QueryProgram<void> {
   const [all] = yield ask('SELECT count(*) AS n FROM reversal')
   if (!all || whole(all, 'n') === met) return

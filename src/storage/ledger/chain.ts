@@ -5,7 +5,7 @@ import { text, whole } from '../rows.ts'
 export type End = { readonly position: number; readonly head: string }
 
 /**
- * The tables with the contents of chains: entries, segments of charges, entries about those charges, and payments.
+ * The tables with the contents of chains: entries, charge batches, entries about those charges, and payments.
  * Each position is in one of them.
  */
 export const chainTables = ['entry', 'segment', 'reversal', 'topup'] as const

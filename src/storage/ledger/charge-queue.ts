@@ -20,7 +20,7 @@ const together = 256
 export const togetherFar = 2_048
 
 /**
- * A waiting charge. `hasRows`: it needs separate rows, because no segment can hold it, or because it may have been
+ * A waiting charge. `hasRows`: it needs separate rows, because no charge batch can hold it, or because it may have been
  * written before.
  */
 type Waiting = Posting & { readonly hasRows: boolean }
@@ -41,7 +41,7 @@ export type PostedRows = {
 /** A group of charges in the form sent to the thread: texts, which cost a fraction of objects. */
 export type Posted = {
   /** Nearly all charges of the group. */
-  readonly segment: ChargeBatch | null
+  readonly batch: ChargeBatch | null
   /**
    * The JSON of `PostedRows`: charges with a hold, with items that are no counts, or that may have been posted before.
    */
@@ -147,8 +147,8 @@ export class ChargeQueue {
       this.#onRefused(only)
       return only
     }
-    // A charge whose commit was in doubt may exist after all. A segment is recognised only as a whole group, but rows
-    // are recognised one by one.
+    // A charge whose commit was in doubt may exist after all. A charge batch is recognised only as a whole group, but
+    // rows are recognised one by one.
     const apart = isInDoubt ? taken.map(one => ({ ...one, hasRows: true })) : taken
     this.#waiting = [...apart, ...this.#waiting]
     this.#apart = taken.length
@@ -206,8 +206,8 @@ export class ChargeQueue {
     }
     const postings = count === length ? this.#waiting : this.#waiting.splice(0, count)
     if (count === length) this.#waiting = []
-    const segment = draft.count > 0 ? draft.finish() : null
-    return { postings, posted: { segment, rows: rows.length > 0 ? JSON.stringify(flatten(rows)) : null } }
+    const batch = draft.count > 0 ? draft.finish() : null
+    return { postings, posted: { batch, rows: rows.length > 0 ? JSON.stringify(flatten(rows)) : null } }
   }
 
   #release(): readonly Waiting[] {

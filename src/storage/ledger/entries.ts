@@ -44,7 +44,7 @@ const columns = `chain, position, charge_id, kind, debit, credit, amount, actor,
   hash`.split(/,\s+/)
 
 /**
- * Appends entries to this writer's chain: each has the hash of the one before it. Entries about charges in segments go
+ * Appends entries to this writer's chain: each has the hash of the one before it. Entries about charges in batches go
  * to `reversal`, those of payments to `topup`.
  */
 export function* postAll(

@@ -11,7 +11,7 @@ export function* findCharge(id: string): QueryProgram<Charge | undefined> {
   return (yield* findCharges([id])).get(id)
 }
 
-/** The charges of some requests, by id, from rows or segments; requests without a charge are left out. */
+/** The charges of some requests, by id, from rows or charge batches; requests without a charge are left out. */
 export function* findCharges(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Charge>> {
   const found = new Map<string, Charge>()
   for (const id of ids) {
@@ -33,8 +33,8 @@ export function* pageCharges(after: string | null, limit: number): QueryProgram<
     if (some.length === 0) break
     booked.push(...some)
   }
-  const inSegments = yield* toCharges(booked.slice(0, limit))
-  return [...inRows, ...inSegments].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
+  const inBatches = yield* toCharges(booked.slice(0, limit))
+  return [...inRows, ...inBatches].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
 }
 
 const together = 1_000

@@ -21,20 +21,20 @@ const ended = 'rule state reason hold amount line_count delivery owner epoch cre
 const chargeColumns = [...factColumns, ...ended]
 
 /**
- * Opens and settles charges in one step, in the groups of `ChargeQueue`: nearly all as one segment. A charge that this
- * process has reserved is settled with its items and releases its hold; a charge that has ended, or is in a segment,
- * stays unchanged, so nothing is booked twice. New charges are written many rows at a time: single rows cost four
- * times as much.
+ * Opens and settles charges in one step, in the groups of `ChargeQueue`: nearly all as one charge batch. A charge that
+ * this process has reserved is settled with its items and releases its hold; a charge that has ended, or is in a charge
+ * batch, stays unchanged, so nothing is booked twice. New charges are written many rows at a time: single rows cost
+ * four times as much.
  */
 export function* postCharges(
   identity: WriterIdentity,
-  { segment, rows, at: now }: Posted & { readonly at: number },
+  { batch, rows, at: now }: Posted & { readonly at: number },
 ): QueryProgram<null> {
   const posted = rows === null ? null : (JSON.parse(rows) as PostedRows)
-  // Locks the keys of the segment and of the rows in one common order. Otherwise two transactions could each wait for a
-  // key that the other has locked.
-  if (segment && posted) yield* lockKeys([...keysOf(segment), ...posted.charges.map(charge => charge[keyAt] as string)])
-  if (segment) yield* writeChargeBatch(identity, segment, now)
+  // Locks the keys of the charge batch and of the rows in one common order. Otherwise two transactions could each wait
+  // for a key that the other has locked.
+  if (batch && posted) yield* lockKeys([...keysOf(batch), ...posted.charges.map(charge => charge[keyAt] as string)])
+  if (batch) yield* writeChargeBatch(identity, batch, now)
   if (posted) yield* postRows(identity, posted, now)
   return null
 }

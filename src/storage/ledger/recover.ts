@@ -35,9 +35,9 @@ const lookedAt = 5_000
 const oneAtATime = `INSERT INTO meta (name, value) VALUES ('recoveries', 1)
   ON CONFLICT (name) DO UPDATE SET value = meta.value + 1`
 
-const segmentsTogether = 64
-const lastSegments = `SELECT s.*, r.epoch AS alive FROM segment s
-  LEFT JOIN replica r ON r.owner = s.owner AND r.epoch = s.epoch WHERE s.last_id < ? ORDER BY s.last_id DESC LIMIT ${segmentsTogether}`
+const batchesTogether = 64
+const lastBatches = `SELECT s.*, r.epoch AS alive FROM segment s
+  LEFT JOIN replica r ON r.owner = s.owner AND r.epoch = s.epoch WHERE s.last_id < ? ORDER BY s.last_id DESC LIMIT ${batchesTogether}`
 
 /** Condition on a charge: its process has ended or was silent for too long. */
 const isLeft = `NOT EXISTS (SELECT 1 FROM replica WHERE replica.owner = charge.owner AND replica.epoch = charge.epoch)`
@@ -162,23 +162,23 @@ function* writeMissingLogs(at: number): QueryProgram<void> {
     at,
   )
   yield* writeMissing(ended.map(logOfCharge))
-  yield* writeMissingOfSegments(at)
+  yield* writeMissingOfBatches(at)
 }
 
-/** The same for the last charges in segments. */
-function* writeMissingOfSegments(at: number): QueryProgram<void> {
+/** The same for the last charges in batches. */
+function* writeMissingOfBatches(at: number): QueryProgram<void> {
   const [pruned] = yield ask(`SELECT value FROM meta WHERE name = '${prunedUntil}' AND value <= ?`, at)
   const since = pruned ? whole(pruned, 'value') : 0
   let before = afterAll
   for (let looked = 0; looked < lookedAt; ) {
-    const segments = yield ask(lastSegments, before)
-    const left = segments.filter(row => row['alive'] === null)
-    // A gateway must start even with a damaged segment; an audit reports it.
+    const batches = yield ask(lastBatches, before)
+    const left = batches.filter(row => row['alive'] === null)
+    // A gateway must start even with a damaged charge batch; an audit reports it.
     const booked = left.flatMap(row => readSound(row) ?? []).filter(one => one.at >= since)
     yield* writeMissing(booked.map(logOfBooked))
-    looked += segments.reduce((sum, row) => sum + whole(row, 'count'), 0)
-    const last = segments.at(-1)
-    if (!last || segments.length < segmentsTogether) return
+    looked += batches.reduce((sum, row) => sum + whole(row, 'count'), 0)
+    const last = batches.at(-1)
+    if (!last || batches.length < batchesTogether) return
     before = text(last, 'last_id')
   }
 }

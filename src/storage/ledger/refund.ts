@@ -98,7 +98,7 @@ function* findSold(id: string): QueryProgram<Sold | undefined> {
   return booked && { ...rowsOf(booked), table: 'reversal' }
 }
 
-/** The refunds of a charge in rows or in a segment, in their order. */
+/** The refunds of a charge in rows or in a charge batch, in their order. */
 export function* findRefundsOf(id: string): QueryProgram<readonly Refund[]> {
   for (const table of ['entry', 'reversal'] as const) {
     const rows = yield ask(

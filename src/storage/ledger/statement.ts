@@ -21,7 +21,7 @@ import { sumBalances } from './sum-balances.ts'
 type Span = { readonly from: number; readonly until: number }
 
 /**
- * The times of a charge's settlement and refunds. For a charge in a segment the settlement is the charge's own time.
+ * The times of a charge's settlement and refunds. For a charge in a batch the settlement is the charge's own time.
  */
 type Booking = { settledAt?: number; readonly refunds: { readonly at: number; readonly amount: number }[] }
 
@@ -180,7 +180,7 @@ function addLines(
 const rowTotals = (table: string): string => `SELECT kind, count(*) AS count, coalesce(sum(amount), 0) AS amount
   FROM ${table} WHERE created_at >= ? AND created_at < ? AND kind IN ('settle', 'refund') GROUP BY kind`
 
-/** The sums of the entries between two times, from rows and segments. */
+/** The sums of the entries between two times, from rows and charge batches. */
 export function* sumEntries({ from, until }: Span): QueryProgram<StatementTotals> {
   const totals: Writable<StatementTotals> = { ...none }
   for (const table of ['entry', 'reversal'])
@@ -195,11 +195,11 @@ export function* sumEntries({ from, until }: Span): QueryProgram<StatementTotals
       }
     }
   for (const { id } of (yield ask('SELECT id FROM chain ORDER BY id')).map(row => ({ id: text(row, 'id') })))
-    yield* addSegments(totals, id, { from, until })
+    yield* addBatches(totals, id, { from, until })
   return totals
 }
 
-function* addSegments(totals: Writable<StatementTotals>, chain: string, { from, until }: Span): QueryProgram<void> {
+function* addBatches(totals: Writable<StatementTotals>, chain: string, { from, until }: Span): QueryProgram<void> {
   const page = new ChargeBatchPage()
   for (let after = 0; ; ) {
     const { size } = page

@@ -10,7 +10,7 @@ const part = `CASE WHEN e.created_at < ? THEN 'before' WHEN e.created_at < ? THE
 
 const topUps = `SELECT e.credit AS account, 'topup' AS kind, ${part} AS part, count(*) AS count, sum(e.amount) AS amount
   FROM topup e WHERE e.debit = ? GROUP BY 1, 3`
-/** The levels of a charge show whether it was held from a balance; those in segments have no hold. */
+/** The levels of a charge show whether it was held from a balance; those in charge batches have no hold. */
 const taken = `SELECT 'balance:' || c.user_name AS account, e.kind AS kind, ${part} AS part, count(*) AS count, sum(e.amount) AS amount
   FROM charge c JOIN entry e ON e.charge_id = c.id
   WHERE c.levels LIKE '%balance%' AND e.kind IN ('settle', 'refund') GROUP BY 1, 2, 3`

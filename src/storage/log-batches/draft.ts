@@ -32,7 +32,7 @@ export function sortMs({ id, time }: Pick<LogRow, 'id' | 'time'>): number {
   return Number.isNaN(begun) ? time : begun
 }
 
-/** Writes rows as a page. Of two rows with one id the first is kept. */
+/** Writes rows as a batch. Of two rows with one id the first is kept. */
 export function draftLogBatch(rows: readonly LogRow[]): LogBatchText {
   const sorted = sortById(rows)
   const dictionary = new Dictionary()

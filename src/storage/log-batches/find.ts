@@ -8,7 +8,7 @@ import { placesIn } from './match.ts'
 import { LogBatch } from './parse.ts'
 import type { KeptSums } from './sums.ts'
 
-/** The index columns of a page. */
+/** The index columns of a batch. */
 export type LogBatchHead = {
   readonly number: number
   readonly firstMs: number
@@ -16,13 +16,13 @@ export type LogBatchHead = {
   readonly count: number
 }
 
-const pagesTogether = 128
-/** The number of rows in pages that are read together. */
+const batchesTogether = 128
+/** The number of rows in batches that are read together. */
 export const rowsTogether = 8_192
 const columns = 'number, first_ms, last_ms, count'
 const heads = `SELECT ${columns} FROM log_page WHERE last_ms >= ? AND first_ms <= ?`
 /**
- * An uncompacted page may have any word. The plus stops SQLite from using the index of all pages, which does not
+ * An uncompacted batch may have any word. The plus stops SQLite from using the index of all batches, which does not
  * distinguish uncompacted ones.
  */
 const headsOfWord = `SELECT ${columns} FROM log_page WHERE sums IS NULL AND +last_ms >= ? AND +first_ms <= ?
@@ -30,7 +30,8 @@ const headsOfWord = `SELECT ${columns} FROM log_page WHERE sums IS NULL AND +las
   WHERE word = ? AND sums IS NOT NULL AND last_ms >= ? AND first_ms <= ?`
 
 /**
- * Pages with requests from one moment to another, both included, that may have a word. They are in no particular order.
+ * Batches with requests from one moment to another, both included, that may have a word. They are in no particular
+ * order.
  */
 export function* findHeads(firstMs: number, lastMs: number, word?: string): QueryProgram<readonly LogBatchHead[]> {
   const rows = yield word === undefined
@@ -44,17 +45,17 @@ export function* findHeads(firstMs: number, lastMs: number, word?: string): Quer
   }))
 }
 
-/** @throws Error that names the page if it cannot be read */
+/** @throws Error that names the batch if it cannot be read */
 export function readLogBatch(row: Row): LogBatch {
   try {
     return new LogBatch(text(row, 'body'))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new Error(`page ${whole(row, 'number')} of the log cannot be read: ${why}`, { cause: error })
+    throw new Error(`log batch ${whole(row, 'number')} cannot be read: ${why}`, { cause: error })
   }
 }
 
-/** undefined for a page that cannot be read. */
+/** undefined for a batch that cannot be read. */
 export function readSound(row: Row): LogBatch | undefined {
   try {
     return readLogBatch(row)
@@ -63,22 +64,22 @@ export function readSound(row: Row): LogBatch | undefined {
   }
 }
 
-/** The next pages to read with one statement: a few thousand rows together, or fewer if that may be enough. */
+/** The next batches to read with one statement: a few thousand rows together, or fewer if that may be enough. */
 export function takeTogether(
-  pages: readonly LogBatchHead[],
+  batches: readonly LogBatchHead[],
   from: number,
   rowsMax = rowsTogether,
 ): readonly LogBatchHead[] {
   let to = from
-  for (let rows = 0; to < pages.length && to - from < pagesTogether && rows < rowsMax; to++)
-    rows += (pages[to] as LogBatchHead).count
-  return pages.slice(from, to)
+  for (let rows = 0; to < batches.length && to - from < batchesTogether && rows < rowsMax; to++)
+    rows += (batches[to] as LogBatchHead).count
+  return batches.slice(from, to)
 }
 
 /** How to treat a damaged batch: report it, or leave it out. */
 export type OnDamaged = 'throw' | 'skip'
 
-/** Some pages in the given order; deleted ones are left out. */
+/** Some batches in the given order; deleted ones are left out. */
 export function* readLogBatches(
   wanted: readonly LogBatchHead[],
   damaged: OnDamaged = 'throw',
@@ -90,28 +91,28 @@ export function* readLogBatches(
   const bodies = new Map(rows.map(row => [whole(row, 'number'), row]))
   return wanted.flatMap(({ number }) => {
     const row = bodies.get(number)
-    const page = row && (damaged === 'throw' ? readLogBatch(row) : readSound(row))
-    return page ? [page] : []
+    const batch = row && (damaged === 'throw' ? readLogBatch(row) : readSound(row))
+    return batch ? [batch] : []
   })
 }
 
-/** Reads some pages in the given order, a few thousand rows at a time. */
+/** Reads some batches in the given order, a few thousand rows at a time. */
 export function* eachLogBatch(
   wanted: readonly LogBatchHead[],
-  take: (page: LogBatch) => QueryProgram<void> | undefined,
+  take: (batch: LogBatch) => QueryProgram<void> | undefined,
   damaged: OnDamaged = 'throw',
 ): QueryProgram<void> {
   for (let from = 0; from < wanted.length; ) {
     const together = takeTogether(wanted, from)
     from += together.length
-    for (const page of yield* readLogBatches(together, damaged)) {
-      const more = take(page)
+    for (const batch of yield* readLogBatches(together, damaged)) {
+      const more = take(batch)
       if (more) yield* more
     }
   }
 }
 
-/** Stored sums of compacted pages that lie between two moments, by the numbers of the pages. */
+/** Stored sums of compacted batches that lie between two moments, by the numbers of the batches. */
 export function* readSums(firstMs: number, lastMs: number): QueryProgram<ReadonlyMap<number, KeptSums>> {
   const rows = yield ask(
     'SELECT number, sums FROM log_page WHERE last_ms >= ? AND first_ms <= ? AND sums IS NOT NULL',
@@ -121,7 +122,7 @@ export function* readSums(firstMs: number, lastMs: number): QueryProgram<Readonl
   return new Map(rows.map(row => [whole(row, 'number'), JSON.parse(text(row, 'sums')) as KeptSums]))
 }
 
-/** Matching rows among some ids, by their ids; rows that are in no page are left out. */
+/** Matching rows among some ids, by their ids; rows that are in no batch are left out. */
 export function* findRows(
   ids: readonly string[],
   match: LogMatch = {},
@@ -130,21 +131,21 @@ export function* findRows(
   const found = new Map<string, LogRow>()
   const inOrder = ids.toSorted()
   const heads = ids.length > 0 ? yield* findHeadsOf(ids) : []
-  const take = (page: LogBatch): undefined => {
-    const places = new Set(placesIn(page, match))
-    const [first, last] = [page.idOf(0), page.idOf(page.count - 1)]
+  const take = (batch: LogBatch): undefined => {
+    const places = new Set(placesIn(batch, match))
+    const [first, last] = [batch.idOf(0), batch.idOf(batch.count - 1)]
     for (let next = firstAt(inOrder.length, i => (inOrder[i] as string) < first); next < inOrder.length; next++) {
       const id = inOrder[next] as string
       if (id > last) break
-      const at = page.placeOf(id)
-      if (at !== undefined && places.has(at)) found.set(id, page.rowOf(at))
+      const at = batch.placeOf(id)
+      if (at !== undefined && places.has(at)) found.set(id, batch.rowOf(at))
     }
   }
   yield* eachLogBatch(heads, take, damaged)
   return found
 }
 
-/** Pages that may have rows of some ids. */
+/** Batches that may have rows of some ids. */
 function* findHeadsOf(ids: readonly string[]): QueryProgram<readonly LogBatchHead[]> {
   const times = ids.map(begunAt).sort((a, b) => a - b)
   // An id that no gateway has created has no time.
@@ -153,7 +154,7 @@ function* findHeadsOf(ids: readonly string[]): QueryProgram<readonly LogBatchHea
   return heads.filter(head => hasTime(times, head))
 }
 
-/** Whether one of some sorted moments lies in a page. */
+/** Whether one of some sorted moments lies in a batch. */
 function hasTime(times: readonly number[], { firstMs, lastMs }: LogBatchHead): boolean {
   const at = firstAt(times.length, i => (times[i] as number) < firstMs)
   return at < times.length && (times[at] as number) <= lastMs

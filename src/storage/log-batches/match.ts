@@ -28,16 +28,16 @@ function inOrder(ids: readonly (string | undefined)[]): readonly string[] {
 }
 
 /** Positions of a batch's rows whose content matches: shared values are examined once. */
-export function placesIn(page: LogBatch, match: Words): readonly number[] {
+export function placesIn(batch: LogBatch, match: Words): readonly number[] {
   const { from, before } = rangeOf(match)
-  const whos = page.whos.map(who => isWho(who, match))
-  const whats = page.whats.map(what => isWhat(what, match))
+  const whos = batch.whos.map(who => isWho(who, match))
+  const whats = batch.whats.map(what => isWhat(what, match))
   const { endedFrom } = match
   const places: number[] = []
-  const last = before === undefined ? page.count : page.firstAt(before)
-  for (let at = page.firstAt(from); at < last; at++) {
-    if (whos[page.whoOf(at)] !== true || whats[page.whatOf(at)] !== true) continue
-    if (endedFrom === undefined || page.timeOf(at) + page.durationOf(at) >= endedFrom) places.push(at)
+  const last = before === undefined ? batch.count : batch.firstAt(before)
+  for (let at = batch.firstAt(from); at < last; at++) {
+    if (whos[batch.whoOf(at)] !== true || whats[batch.whatOf(at)] !== true) continue
+    if (endedFrom === undefined || batch.timeOf(at) + batch.durationOf(at) >= endedFrom) places.push(at)
   }
   return places
 }

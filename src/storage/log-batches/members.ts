@@ -17,7 +17,7 @@ const { outputTokens: ______, ...what } = rest
 
 /** The client: stored in a batch once for all of its rows. */
 export const whoMembers = { keyId, user, group } as const
-/** The result: stored in a page once for all rows that differ only in client, time, duration and counts. */
+/** The result: stored in a batch once for all rows that differ only in client, time, duration and counts. */
 export const whatMembers = what
 
 /** The phases reached: stored in separate lists. */
@@ -32,7 +32,7 @@ export type What = Columns<typeof whatMembers> & {
   readonly cache?: CacheResult
 }
 
-/** A page in its JSON form: lists of one value for each row, in the order of the ids, and shared values. */
+/** A batch in its JSON form: lists of one value for each row, in the order of the ids, and shared values. */
 export type LogBatchBody = {
   /** The common beginning of all ids, and the rest of each. */
   readonly id: string

@@ -7,14 +7,14 @@ const lockBatches = `SELECT number FROM log_page WHERE sums IS NULL AND +last_ms
 
 /**
  * Locks the uncompacted batches of a time against compaction until this transaction ends. A reader with more than one
- * statement sees commits in between: rows that move from page to page meanwhile would be in none. Compaction skips
+ * statement sees commits in between: rows that move from batch to batch meanwhile would be in none. Compaction skips
  * locked batches.
  */
 export function* lockUncompacted(firstMs: number, lastMs: number): QueryProgram<void> {
   yield ask(lockBatches, firstMs, lastMs)
 }
 
-/** Those of some rows that the log does not have. A page that cannot be read counts as empty. */
+/** Those of some rows that the log does not have. A batch that cannot be read counts as empty. */
 export function* findMissing(rows: readonly LogRow[]): QueryProgram<readonly LogRow[]> {
   if (rows.length === 0) return rows
   const times = rows.map(sortMs)

@@ -16,7 +16,7 @@ export function* moveRows(select: string, after: string): QueryProgram<string | 
   return rows.at(-1)?.id
 }
 
-/** Compacts rows that a gateway of an older version has written since: at most a page. */
+/** Compacts rows that a gateway of an older version has written since: at most a batch. */
 export function* takeInRows(): QueryProgram<void> {
   // One statement: rows that are written meanwhile stay, and another process takes others.
   const rows = yield ask(takeOld, compactedRows)

@@ -5,7 +5,7 @@ import { firstAt } from '../first-at.ts'
 import { attributionOf } from '../rows.ts'
 import { type LogBatchBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
 
-/** A parsed page: gives access to its rows one by one, or by shared values. */
+/** A parsed batch: gives access to its rows one by one, or by shared values. */
 export class LogBatch {
   readonly #body: LogBatchBody
   readonly #whos: ReturnType<typeof readWho>[] = []

@@ -3,7 +3,7 @@ import type { LogBatch } from './parse.ts'
 
 /**
  * The index of compacted batches besides their time: keys, users and models, and rare outcomes. Each word is in the
- * index once for every page that contains it.
+ * index once for every batch that contains it.
  */
 export function wordsOf({ whos, whats }: LogBatch): readonly string[] {
   const words = new Set<string>()
@@ -24,7 +24,7 @@ export function wordsOf({ whos, whats }: LogBatch): readonly string[] {
 /** Results that only requests with the outcome of the same name have. */
 const oneOutcome: ReadonlySet<WantedResult> = new Set(['refused', 'caller_gone', 'upstream_cut', 'deadline'])
 
-/** The word that the fewest pages are likely to have; undefined if a query has none. */
+/** The word that the fewest batches are likely to have; undefined if a query has none. */
 export function wordOf({
   keyId,
   user,

@@ -23,7 +23,7 @@ type Sum = Pick<LatencyRow, 'kind' | 'model' | 'operation'> & {
   readonly firstByte: Map<number, number>
 }
 
-/** How many of the requests of a page were lookups. */
+/** How many of the requests of a batch were lookups. */
 export function lookupsIn(kept: KeptSpans): number {
   const ofLookups = kept.filter(([kind]) => kind === 'lookup')
   return ofLookups.reduce((sum, [, , , , whole]) => sum + requestsIn(whole), 0)
@@ -43,15 +43,15 @@ export function requestsIn(kept: Steps): number {
 export class SpanSums {
   readonly #sums = new Map<string, Sum>()
 
-  /** Adds rows of a page by their positions. `failed`: the shared values that are failures. */
-  addRows(page: LogBatch, places: Iterable<number>, failed: readonly boolean[]): void {
-    const sums = page.whats.map(what => this.#sumOf(kindOfRow(what), what.model, what.operation))
+  /** Adds rows of a batch by their positions. `failed`: the shared values that are failures. */
+  addRows(batch: LogBatch, places: Iterable<number>, failed: readonly boolean[]): void {
+    const sums = batch.whats.map(what => this.#sumOf(kindOfRow(what), what.model, what.operation))
     for (const at of places) {
-      const what = page.whatOf(at)
+      const what = batch.whatOf(at)
       const sum = sums[what] as Sum
       if (failed[what] === true) sum.errors++
-      count(sum.whole, stepOf(page.durationOf(at)), 1)
-      const firstByte = page.marksOf(at)?.firstByte ?? null
+      count(sum.whole, stepOf(batch.durationOf(at)), 1)
+      const firstByte = batch.marksOf(at)?.firstByte ?? null
       if (firstByte !== null) count(sum.firstByte, stepOf(firstByte), 1)
     }
   }

@@ -21,11 +21,11 @@ export function emptySums(): Sums {
   return { requests: 0, errors: 0, inputTokens: 0, outputTokens: 0 }
 }
 
-export function addRow(sums: Sums, page: LogBatch, at: number, isError: boolean): void {
+export function addRow(sums: Sums, batch: LogBatch, at: number, isError: boolean): void {
   sums.requests++
   if (isError) sums.errors++
-  sums.inputTokens += page.inputTokensOf(at) ?? 0
-  sums.outputTokens += page.outputTokensOf(at) ?? 0
+  sums.inputTokens += batch.inputTokensOf(at) ?? 0
+  sums.outputTokens += batch.outputTokensOf(at) ?? 0
 }
 
 /** Adds all requests except lookups, which have neither errors nor tokens. */
@@ -36,18 +36,18 @@ export function addKept(sums: Sums, kept: KeptSums & { readonly spans: KeptSpans
   sums.outputTokens += kept.outputTokens
 }
 
-/** The sums of all rows of a page. */
-export function sumLogBatch(page: LogBatch): KeptSums {
+/** The sums of all rows of a batch. */
+export function sumLogBatch(batch: LogBatch): KeptSums {
   const sums = emptySums()
-  const failed = failuresOf(page)
+  const failed = failuresOf(batch)
   let [from, to] = [Infinity, -Infinity]
-  for (let at = 0; at < page.count; at++) {
-    addRow(sums, page, at, failed[page.whatOf(at)] as boolean)
-    from = Math.min(from, page.timeOf(at))
-    to = Math.max(to, page.timeOf(at))
+  for (let at = 0; at < batch.count; at++) {
+    addRow(sums, batch, at, failed[batch.whatOf(at)] as boolean)
+    from = Math.min(from, batch.timeOf(at))
+    to = Math.max(to, batch.timeOf(at))
   }
   const spans = new SpanSums()
-  spans.addRows(page, Array.from({ length: page.count }).keys(), failed)
+  spans.addRows(batch, Array.from({ length: batch.count }).keys(), failed)
   return { ...sums, from, to, spans: spans.keep() }
 }
 

@@ -15,19 +15,19 @@ type Placed = { readonly row: LogRow; readonly ms: number }
 const rowsFirst = 512
 const rowsMost = 8_192
 
-/** Pages that may have rows of a query, in no particular order. */
+/** Batches that may have rows of a query, in no particular order. */
 export function* findLogBatches(query: BatchQuery): QueryProgram<readonly LogBatchHead[]> {
   const { from, before } = rangeOf(query)
   const beforeMs = before === undefined ? Number.MAX_SAFE_INTEGER : standsAt(before)
   return yield* findHeads(standsAt(from), beforeMs, wordOf(query))
 }
 
-/** Reads the rows of the log that match, in the order of their ids, although pages overlap. */
+/** Reads the rows of the log that match, in the order of their ids, although batches overlap. */
 export class LogWalk {
   readonly #query: BatchQuery
   readonly #isOnward: boolean
   readonly #damaged: OnDamaged
-  #pages: readonly LogBatchHead[] | undefined
+  #batches: readonly LogBatchHead[] | undefined
   #read = 0
   #rowsTogether = rowsFirst
   #waiting: Placed[] = []
@@ -42,27 +42,27 @@ export class LogWalk {
 
   /** The next rows, in order; empty at the end. */
   *next(): QueryProgram<readonly LogRow[]> {
-    const pages = (this.#pages ??= this.#inOrder(yield* findLogBatches(this.#query)))
-    while (this.#read < pages.length || this.#waiting.length > 0) {
-      const together = takeTogether(pages, this.#read, this.#rowsTogether)
+    const batches = (this.#batches ??= this.#inOrder(yield* findLogBatches(this.#query)))
+    while (this.#read < batches.length || this.#waiting.length > 0) {
+      const together = takeTogether(batches, this.#read, this.#rowsTogether)
       this.#read += together.length
       this.#rowsTogether = Math.min(this.#rowsTogether * 2, rowsMost)
-      for (const page of yield* readLogBatches(together, this.#damaged)) this.#take(page)
-      const ready = this.#takeReady(pages[this.#read])
+      for (const batch of yield* readLogBatches(together, this.#damaged)) this.#take(batch)
+      const ready = this.#takeReady(batches[this.#read])
       if (ready.length > 0) return ready
     }
     return []
   }
 
-  #inOrder(pages: readonly LogBatchHead[]): readonly LogBatchHead[] {
+  #inOrder(batches: readonly LogBatchHead[]): readonly LogBatchHead[] {
     return this.#isOnward
-      ? pages.toSorted((a, b) => a.firstMs - b.firstMs)
-      : pages.toSorted((a, b) => b.lastMs - a.lastMs)
+      ? batches.toSorted((a, b) => a.firstMs - b.firstMs)
+      : batches.toSorted((a, b) => b.lastMs - a.lastMs)
   }
 
-  #take(page: LogBatch): void {
-    for (const at of placesIn(page, this.#query)) {
-      const row = page.rowOf(at)
+  #take(batch: LogBatch): void {
+    for (const at of placesIn(batch, this.#query)) {
+      const row = batch.rowOf(at)
       this.#waiting.push({ row, ms: sortMs(row) })
     }
   }

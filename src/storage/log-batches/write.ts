@@ -13,8 +13,8 @@ import { sumLogBatch } from './sums.ts'
 import { wordsOf } from './search-words.ts'
 
 /**
- * The maximum time from the first request of a compacted page to its last, so that a query of an hour reads few pages
- * of other hours.
+ * The maximum time from the first request of a compacted batch to its last, so that a query of an hour reads few
+ * batches of other hours.
  */
 const spanMaxMs = 3_600_000
 
@@ -22,19 +22,19 @@ const insertUncompacted = 'INSERT INTO log_page (first_ms, last_ms, count, body)
 const insertBound =
   'INSERT INTO log_page (first_ms, last_ms, count, sums, body) VALUES (?, ?, ?, ?, ?) RETURNING number'
 
-/** The sums of requests that have left a page or share it with others now. */
+/** The sums of requests that have left a batch or share it with others now. */
 const dropCharges = 'DELETE FROM log_page_charge WHERE page = ?'
 
 /** Rows in the form sent to the writer. `again`: they may have been written before. */
-export type LogBatchWrite = { readonly page: LogBatchText; readonly again: boolean }
+export type LogBatchWrite = { readonly batch: LogBatchText; readonly again: boolean }
 
 /**
- * Writes a batch as a page of its own, and records when each key was last used. Queries search all such uncompacted
- * pages; once there are enough they are compacted: their rows, in the order of their ids, become large pages with an
- * index of their words. A row in four trees costs ten times as much as its share of a page.
+ * Writes a batch as a row of its own, and records when each key was last used. Queries search all such uncompacted
+ * batches; once there are enough they are compacted: their rows, in the order of their ids, become large batches with
+ * an index of their words. A row in four trees costs ten times as much as its share of a batch.
  */
-export function* writeLogs(uncompacted: UncompactedBatches, { page, again }: LogBatchWrite): QueryProgram<void> {
-  const missing = again ? yield* withoutThose(page) : page
+export function* writeLogs(uncompacted: UncompactedBatches, { batch, again }: LogBatchWrite): QueryProgram<void> {
+  const missing = again ? yield* withoutThose(batch) : batch
   if (!missing) return
   yield* insertPage(missing)
   if (uncompacted.isDue(missing.count)) yield* bindUncompacted(uncompacted)
@@ -51,10 +51,10 @@ function* insertPage({ firstMs, lastMs, count, body }: LogBatchText): QueryProgr
   yield ask(insertUncompacted, firstMs, lastMs, count, body)
 }
 
-/** The rows of a page that are not in the log yet. */
-function* withoutThose(page: LogBatchText): QueryProgram<LogBatchText | undefined> {
-  const missing = yield* findMissing(new LogBatch(page.body).rows())
-  if (missing.length === page.count) return page
+/** The rows of a batch that are not in the log yet. */
+function* withoutThose(batch: LogBatchText): QueryProgram<LogBatchText | undefined> {
+  const missing = yield* findMissing(new LogBatch(batch.body).rows())
+  if (missing.length === batch.count) return batch
   return missing.length > 0 ? draftLogBatch(missing) : undefined
 }
 
@@ -70,17 +70,17 @@ function* bindUncompacted(uncompacted: UncompactedBatches): QueryProgram<void> {
 /** Removes and returns the rows of some batches. A damaged batch stays unchanged. */
 function* takeRows(numbers: readonly number[]): QueryProgram<readonly LogRow[]> {
   const found = yield* selectIn('SELECT number, body FROM log_page WHERE number IN (…)', numbers)
-  const pages = new Map<number, LogBatch>()
+  const batches = new Map<number, LogBatch>()
   for (const row of found) {
-    const page = readSound(row)
-    if (page) pages.set(whole(row, 'number'), page)
+    const batch = readSound(row)
+    if (batch) batches.set(whole(row, 'number'), batch)
   }
-  const sound = numbers.filter(number => pages.has(number))
+  const sound = numbers.filter(number => batches.has(number))
   yield* selectIn('DELETE FROM log_page WHERE number IN (…)', sound)
-  return sound.flatMap(number => pages.get(number)?.rows() ?? [])
+  return sound.flatMap(number => batches.get(number)?.rows() ?? [])
 }
 
-/** Writes rows as compacted pages. */
+/** Writes rows as compacted batches. */
 export function* compact(rows: readonly LogRow[], rowsMax: number): QueryProgram<void> {
   const sorted = sortById(rows)
   for (let from = 0; from < sorted.length; ) {
@@ -99,20 +99,20 @@ function endOfPage(rows: readonly LogRow[], from: number, rowsMax: number): numb
 
 function* bindPage(rows: readonly LogRow[]): QueryProgram<void> {
   const { firstMs, lastMs, count, body } = draftLogBatch(rows)
-  const page = new LogBatch(body)
-  const [inserted] = yield ask(insertBound, firstMs, lastMs, count, JSON.stringify(sumLogBatch(page)), body)
+  const batch = new LogBatch(body)
+  const [inserted] = yield ask(insertBound, firstMs, lastMs, count, JSON.stringify(sumLogBatch(batch)), body)
   const number = whole(inserted ?? {}, 'number')
-  const words = wordsOf(page).map(word => ({ word, page: number }))
+  const words = wordsOf(batch).map(word => ({ word, page: number }))
   yield* insertRows('log_word', ['word', 'page'], words)
 }
 
-/** Replaces the rows of a page: by some of them, or by other rows of the same requests. */
-export function* rewriteLogBatch(number: number, page: LogBatch, rows: readonly LogRow[]): QueryProgram<void> {
+/** Replaces the rows of a batch: by some of them, or by other rows of the same requests. */
+export function* rewriteLogBatch(number: number, batch: LogBatch, rows: readonly LogRow[]): QueryProgram<void> {
   const { firstMs, lastMs, count, body } = draftLogBatch(rows)
   const left = new LogBatch(body)
   const set = 'first_ms = ?, last_ms = ?, count = ?, body = ?'
   yield ask(`UPDATE log_page SET ${set} WHERE number = ?`, firstMs, lastMs, count, body, number)
-  if (count !== page.count) yield ask(dropCharges, number)
+  if (count !== batch.count) yield ask(dropCharges, number)
   const sums = JSON.stringify(sumLogBatch(left))
   const [bound] = yield ask(
     'UPDATE log_page SET sums = ? WHERE number = ? AND sums IS NOT NULL RETURNING number',
@@ -120,17 +120,17 @@ export function* rewriteLogBatch(number: number, page: LogBatch, rows: readonly 
     number,
   )
   if (!bound) return
-  const [before, words] = [new Set(wordsOf(page)), new Set(wordsOf(left))]
+  const [before, words] = [new Set(wordsOf(batch)), new Set(wordsOf(left))]
   yield* dropWords(number, [...before.difference(words)])
   const added = [...words.difference(before)].map(word => ({ word, page: number }))
   yield* insertRows('log_word', ['word', 'page'], added)
 }
 
 /** Deletes a batch with its search words; those of a damaged batch are not known. */
-export function* deleteLogBatch(number: number, page: LogBatch | undefined): QueryProgram<void> {
+export function* deleteLogBatch(number: number, batch: LogBatch | undefined): QueryProgram<void> {
   yield ask('DELETE FROM log_page WHERE number = ?', number)
   yield ask(dropCharges, number)
-  if (page) yield* dropWords(number, wordsOf(page))
+  if (batch) yield* dropWords(number, wordsOf(batch))
   else yield ask('DELETE FROM log_word WHERE page = ?', number)
 }
 
