@@ -43,8 +43,8 @@ function signOf(message: Json): SessionSign | undefined {
     const failed = readMember(readMember(message, 'response'), 'status') === 'failed'
     return { kind: 'ended', id: responseId(message), failed }
   }
-  if (type === `${transcription}.completed`) return { kind: 'beside', failed: false }
-  if (type === `${transcription}.failed`) return { kind: 'beside', failed: true }
+  if (type === `${transcription}.completed`) return { kind: 'beside', id: contentId(message, type), failed: false }
+  if (type === `${transcription}.failed`) return { kind: 'beside', id: contentId(message, type), failed: true }
   if (typeof type === 'string' && settingsNames.test(type)) return settingsOf(readMember(message, 'session'))
   return type === 'error' ? { kind: 'refused' } : undefined
 }
@@ -52,6 +52,13 @@ function signOf(message: Json): SessionSign | undefined {
 function responseId(message: Json): string {
   const id = readMember(readMember(message, 'response'), 'id')
   return typeof id === 'string' ? id.slice(0, 128) : ''
+}
+
+/** The id of a transcribed part of an item. The type belongs to it, because a failed one may be tried again. */
+function contentId(message: Json, type: string): string {
+  const item = readMember(message, 'item_id')
+  const index = readMember(message, 'content_index')
+  return typeof item === 'string' ? JSON.stringify([type, item.slice(0, 128), index]) : ''
 }
 
 function settingsOf(session: Json | undefined): SessionSign {

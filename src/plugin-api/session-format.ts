@@ -10,8 +10,8 @@ export type SessionSign =
    * stream; absent if the message itself is the report; null if the upstream reported no usage.
    */
   | { readonly kind: 'ended'; readonly id: string; readonly failed: boolean; readonly report?: Json | null }
-  /** The session's second model has finished, for example a transcription of the input. */
-  | { readonly kind: 'beside'; readonly failed: boolean }
+  /** The session's second model has finished, for example a transcription of the input. `id`: '' if it has none. */
+  | { readonly kind: 'beside'; readonly id: string; readonly failed: boolean }
   /**
    * New settings: the session's second model (null for none, undefined for no change) and the response's token limit.
    */

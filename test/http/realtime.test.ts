@@ -174,6 +174,39 @@ t.test('charges each turn for its text, audio and cached tokens', async t => {
   t.strictSame(new Set(turns.map(row => row.usage.input_tokens)), new Set([10, 1000]))
 })
 
+t.test('charges a turn once if the upstream repeats its report, and a new turn with its id again', async t => {
+  const { on, caller, model } = await talk(t)
+  answer(model, 'resp_1', usage(10, 5))
+  model.send({ type: 'response.done', response: { id: 'resp_1', status: 'completed', usage: usage(10, 5) } })
+  answer(model, 'resp_1', usage(20, 5))
+  for (const _ of 'abc') await caller.next('response.done')
+  caller.socket.close()
+  await caller.closed
+  const inputs = (await turnsOf(on)).map(row => row.usage.input_tokens)
+  t.strictSame(new Set(inputs), new Set([10, 20]))
+  t.equal(inputs.length, 2)
+})
+
+t.test('charges a transcription once if the upstream repeats its report, and each part of an item', async t => {
+  const { on, caller, model } = await talk(t)
+  const session = { audio: { input: { transcription: { model: 'sim-transcription' } } } }
+  model.send({ type: 'session.updated', session })
+  await caller.next('session.updated')
+  const heard = { type: 'conversation.item.input_audio_transcription.completed', item_id: 'i', transcript: 'words' }
+  for (const content_index of [0, 0, 1]) {
+    caller.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
+    await model.next('input_audio_buffer.append')
+    model.send({ ...heard, content_index, usage: { type: 'duration', seconds: 900 } })
+    await caller.next(heard.type)
+  }
+  caller.socket.close()
+  await caller.closed
+  t.strictSame(
+    (await turnsOf(on)).map(row => row.billing?.amount),
+    ['0.006', '0.006'],
+  )
+})
+
 t.test(
   'charges a transcription at the price of its own model, and ends the session if that model is not allowed',
   async t => {
@@ -215,7 +248,7 @@ t.test('a session that only transcribes names its model in its settings, and is 
   for (let i = 0; i < 2; i++) {
     caller.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
     await model.next('input_audio_buffer.append')
-    model.send({ ...heard, usage: { type: 'duration', seconds: 3 } })
+    model.send({ ...heard, item_id: `i${i}`, usage: { type: 'duration', seconds: 3 } })
     await caller.next(heard.type)
   }
   caller.socket.close()

@@ -10,6 +10,8 @@ const renewMs = 30_000
 const waitMinMs = 100
 /** The maximum number of concurrent turns on one session; more of them end it. */
 const openMax = 64
+/** The number of ended turns whose repeated reports are ignored. */
+const endedMax = 64
 
 type Options = {
   /** Whether turns never overlap, so that several messages start at most one turn. */
@@ -40,6 +42,8 @@ export class Turns {
   readonly #spares: Turn[] = []
   /** Running turns by the upstream's id. A turn may still be waiting for its admission. */
   readonly #open = new Map<string, Promise<Turn>>()
+  /** Upstream's ids of ended turns, the oldest first: an upstream may repeat a report. */
+  readonly #ended = new Set<string>()
   /** The session's second model, such as one for transcription, and the spare turns for it. */
   #alsoUsed: Target | undefined
   readonly #alsoUsedSpares: Turn[] = []
@@ -147,8 +151,8 @@ export class Turns {
   /** @throws Failure for a turn that cannot be charged */
   read(sign: TurnSign, message: Json): void {
     if (sign.kind === 'began') this.#began(sign.id)
-    else if (sign.kind === 'ended') this.#ended(sign, message)
-    else if (sign.kind === 'beside') this.#alsoUsedEnded(sign.failed, message)
+    else if (sign.kind === 'ended') this.#turnEnded(sign, message)
+    else if (sign.kind === 'beside') this.#alsoUsedEnded(sign, message)
     else if (sign.kind === 'refused') this.#awaited = Math.max(0, this.#awaited - 1)
     else this.#settings(sign)
   }
@@ -157,6 +161,7 @@ export class Turns {
     if (this.#open.has(id)) return
     if (this.#open.size >= openMax) throw fail('session_unmetered', { why: `more than ${openMax} turns run at once` })
     this.#awaited = Math.max(0, this.#awaited - 1)
+    this.#ended.delete(id)
     const turn = this.#take(this.#spares, this.#target)
     this.#open.set(id, turn)
     turn.then(one => one.began()).catch(() => undefined)
@@ -171,14 +176,26 @@ export class Turns {
     return turn
   }
 
-  #ended({ id, failed, report }: Extract<SessionSign, { kind: 'ended' }>, message: Json): void {
+  #turnEnded({ id, failed, report }: Extract<SessionSign, { kind: 'ended' }>, message: Json): void {
+    if (this.#hasEnded(id)) return
     // The upstream may not have reported the start of the turn.
     const turn = this.#open.get(id) ?? this.#take(this.#spares, this.#target)
     this.#open.delete(id)
     this.#close(turn, report === undefined ? message : (report ?? undefined), failed)
   }
 
-  #alsoUsedEnded(failed: boolean, message: Json): void {
+  /** Whether the turn has ended before; from now on, it has. */
+  #hasEnded(id: string): boolean {
+    if (id === '') return false
+    if (this.#ended.has(id)) return true
+    this.#ended.add(id)
+    const [oldest] = this.#ended
+    if (this.#ended.size > endedMax && oldest !== undefined) this.#ended.delete(oldest)
+    return false
+  }
+
+  #alsoUsedEnded({ id, failed }: Extract<SessionSign, { kind: 'beside' }>, message: Json): void {
+    if (this.#hasEnded(id)) return
     if (!this.#alsoUsed)
       throw fail('session_unmetered', { why: 'it reports a model that the session settings do not name' })
     this.#close(this.#take(this.#alsoUsedSpares, this.#alsoUsed), message, failed)
