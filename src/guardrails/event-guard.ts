@@ -6,6 +6,8 @@ import { leaveOutPieces } from './texts.ts'
 
 /** The maximum bytes of a stream that wait for the guard. */
 const heldBytesMax = 8 * 1024 * 1024
+/** The maximum bytes of one event: images in events have many. */
+const eventBytesMax = 64 * 1024 * 1024
 const none: readonly Buffer[] = []
 
 export type StreamChecks = {
@@ -97,7 +99,8 @@ export class EventGuard implements Stage, RecordVisitor {
     for (const record of arrived) rule ??= await this.#hold(record)
     if (rule === undefined && isOver) rule = await this.#checkAll(true)
     const sent = this.#release()
-    if (rule === undefined && this.#heldBytes > heldBytesMax) rule = 'response_too_long'
+    const isTooLong = this.#heldBytes > heldBytesMax || this.#end - this.#rawFrom > eventBytesMax
+    if (rule === undefined && isTooLong) rule = 'response_too_long'
     if (rule === undefined) return sent
     this.#isBlocked = true
     return [...sent, this.#checks.block(rule)]

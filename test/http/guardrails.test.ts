@@ -138,6 +138,26 @@ t.test('patterns block and mask requests, in every API format', async t => {
   })
 })
 
+t.test('an event without an end is blocked before it fills the memory', async t => {
+  const { upstreams, post } = await start(t, { edit: guarded(patterns) })
+  const [before, after] = JSON.stringify({ choices: [{ index: 0, delta: { content: '|' } }] }).split('|')
+  for (const [name, mebibytes, expected] of [
+    ['large', 20, true],
+    ['too large', 66, false],
+  ] as const) {
+    // The event is incomplete until the stream ends.
+    upstreams['text']?.answer(res => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.write(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: ${before}`)
+      for (let i = 0; i < mebibytes; i++) res.write('x '.repeat(512 * 1024))
+      res.end(after)
+    })
+    const text = await (await post('/v1/chat/completions', { ...prompt('hello'), stream: true })).text()
+    t.equal(text.includes('x x x'), expected, name)
+    t.equal(text.includes('response_too_long'), !expected, name)
+  }
+})
+
 t.test('a complete answer is masked, or withheld and charged as used', async t => {
   const { upstreams, post, logs, charges } = await start(t, { edit: guarded(patterns) })
   upstreams['text']?.answer({ choices: [{ message: { role: 'assistant', content: `card ${card}.` } }], usage })
