@@ -855,6 +855,11 @@ export const writtenAnswer = object({
     ...textOrNull,
     description: 'Revision of the configuration in use. Null if another process loads the file, and if `ok` is false.',
   },
+  behind: {
+    ...listOf(object({ host: text, started: moment, revision: text })),
+    description: 'Gateways on the storage that still use the previous configuration 5 seconds after the change.',
+  },
+  refusals: { ...texts, description: 'The findings of the gateways that refused the change meanwhile.' },
 })
 
 const fields = { type: ['object', 'null'] } as const

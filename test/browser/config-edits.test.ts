@@ -79,8 +79,14 @@ t.test('a price is changed in steps: collected, reviewed, costed, written and ap
   ahead = 660_000
   await page.getByRole('button', { name: 'Apply', exact: true }).click()
   await page.getByLabel('Your password').fill(passwordOfTests)
+  await page.route('**/api/config/write', async route => {
+    const response = await route.fetch()
+    const behind = [{ host: 'gateway-2', started: new Date(), revision: '0123456789ab' }]
+    await route.fulfill({ response, json: { ...(await response.json()), behind, refusals: ['OTHER_KEY is not set'] } })
+  })
   await page.getByRole('button', { name: 'Apply', exact: true }).click()
-  await page.getByRole('heading', { name: 'Change written' }).waitFor()
+  const written = page.getByRole('status').filter({ hasText: 'Change written' })
+  t.match(await written.textContent(), /refused the change.*gateway-2 \(0123456789ab\).*OTHER_KEY is not set/)
   t.strictSame(await lookAt(page), [], 'written: axe')
   t.match(await readFile(file, 'utf8'), /2K: "0\.05".*\n[^]*# meanwhile\n$/)
   await page.getByRole('button', { name: 'Back to models and groups' }).click()

@@ -1,5 +1,8 @@
+import { hostname } from 'node:os'
+import { join } from 'node:path'
 import t from 'tap'
 import { apiRoutes } from '../../src/admin/index.ts'
+import { definePlugin } from '../../src/index.ts'
 import { until } from '../harness/edits.ts'
 import { listen } from '../harness/listen.ts'
 import { png } from '../harness/pictures.ts'
@@ -53,6 +56,42 @@ t.test('two gateways on one PostgreSQL are one console', async t => {
 
   await there.ask('DELETE', '/api/session')
   t.equal((await admin.get('/api/session')).status, 401, 'logged out at one is logged out at both')
+})
+
+t.test('a written change names the gateways on the same file that did not load it, and why', async t => {
+  let isOdd = false
+  const odd = definePlugin({
+    name: 'odd',
+    create() {
+      if (isOdd) throw new Error('not today')
+      return {}
+    },
+  })
+  const env = { TOLLGATE_STORAGE: await postgres.createDatabase() }
+  const edit = [{ 'server/console_edits': 'on' }, ['pipeline: [auth,', 'pipeline: [odd, auth,']] as const
+  const one = await start(t, { upstreams: [], onDisk: true, edit, env, plugins: [odd] })
+  const file = join(one.folder, 'gateway.yaml')
+  const { gateway: other } = await start(t, { upstreams: [], onDisk: true, file, edit, env, plugins: [odd] })
+  const admin = await enterAsAdmin(one)
+  const write = async (value: string) => {
+    const edits = [{ path: ['models', 'alpha-image-2', 'prices', '2K'], value }]
+    const { base } = (await admin.get('/api/config/editable')).body as { base: string }
+    return admin.post('/api/config/write', { edits, base })
+  }
+  const both = write('0.05')
+  await until(() => one.gateway.plan.revision !== other.plan.revision)
+  await other.reload({ how: 'file', by: null })
+  t.match((await both).body, { ok: true, behind: [], refusals: [] })
+  t.equal(other.plan.revision, one.gateway.plan.revision)
+
+  const { revision } = other.plan
+  const first = write('0.06')
+  await until(() => one.gateway.plan.revision !== revision)
+  isOdd = true
+  await other.reload({ how: 'file', by: null })
+  const { body } = await first
+  t.match(body, { ok: true, behind: [{ host: hostname(), revision }], refusals: [/not today/] })
+  t.match(body, { revision: one.gateway.plan.revision, behind: { length: 1 } }, 'the others use it')
 })
 
 t.test('a search for the character 0, which PostgreSQL does not store, finds nothing', async t => {

@@ -6,10 +6,12 @@ import { type AdminRequest, defineRoute } from '../api.ts'
 import { type Edits, editsOf, refuseEdit } from '../config-edits.ts'
 import { fail } from '../errors.ts'
 import { findingRecord } from '../finding-record.ts'
+import type { AdminParts } from '../parts.ts'
 import { refuse } from '../reasons.ts'
 import { passwordGuess } from '../schemas.ts'
 import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
 import { sessionUserOf } from '../session-user.ts'
+import { toMoment } from '../to-moment.ts'
 import { WorkQueue } from '../work-queue.ts'
 
 /** One instance for each gateway. Its requests wait for each other: each reads the files again for every step. */
@@ -19,6 +21,7 @@ export function configEditRoutes() {
   const write = async (request: AdminRequest, edits: Edits, base: string) => {
     const { parts } = request
     const before = parts.plan().revision
+    const refusedBefore = await lastRefusal(parts)
     const by = sessionUserOf(request).user.name
     const written = await queue.run(() => parts.edits.write(edits, base, by))
     if ('why' in written) throw refuseEdit(written)
@@ -26,13 +29,17 @@ export function configEditRoutes() {
     if (written.kind === 'refused') {
       const { findings, left = { files: [], changes: [] } } = written
       if (left.files.length > 0) await note({ revision: null, ...left })
-      return { ok: false, findings: findings.map(findingRecord), backups: [], revision: null, ...left }
+      return { ...nobodyBehind, ok: false, findings: findings.map(findingRecord), backups: [], revision: null, ...left }
     }
     if (written.kind === 'changed') throw fail('config_changed', { file: written.file })
     if (written.kind !== 'written') throw fail('config_read_only', { file: written.file, detail: written.detail })
     const { files, backups, changes, revision = null } = written
     await note({ revision, changes, files })
-    return { ok: true, findings: [], files, backups, changes, revision }
+    const others =
+      changes.length > 0 && revision !== before
+        ? await waitForOthers(parts, { before, isLoaded: revision !== null, refusedBefore })
+        : nobodyBehind
+    return { ok: true, findings: [], files, backups, changes, revision, ...others }
   }
   return [
     defineRoute({
@@ -109,6 +116,49 @@ export function configEditRoutes() {
 
 type Written = AnswerOf<typeof writtenAnswer>
 
+const unchanged = { ok: true, findings: [], files: [], backups: [], changes: [] }
+
+const nobodyBehind = { behind: [], refusals: [] } as const satisfies Pick<Written, 'behind' | 'refusals'>
+
+type WrittenState = {
+  readonly before: string
+  /** False if this process does not load the change itself. */
+  readonly isLoaded: boolean
+  /** The last refusal before the change. */
+  readonly refusedBefore: number
+}
+
+const othersMs = 5_000
+const lookMs = 250
+
+/**
+ * Other gateways on the storage load a shared file by their own watchers. Those that used the configuration `before` too
+ * are waited for, so that the answer can name the ones that did not load the change.
+ */
+async function waitForOthers({ storage, clock }: AdminParts, { before, isLoaded, refusedBefore }: WrittenState) {
+  const findBehind = async () =>
+    (await storage.watch.gateways()).filter(({ isOwn, revision }) => revision === before && !(isOwn && isLoaded))
+  let behind = await findBehind()
+  for (let waited = 0; behind.length > 0 && waited < othersMs; waited += lookMs) {
+    await clock.sleep(lookMs)
+    behind = await findBehind()
+  }
+  if (behind.length === 0) return nobodyBehind
+  const refusals = (await listRefusals({ storage })).filter(({ id }) => id > refusedBefore)
+  return {
+    behind: behind.map(({ host, startedAt }) => ({ host, started: toMoment(startedAt), revision: before })),
+    refusals: [...new Set(refusals.flatMap(({ data }) => data['findings'] as readonly string[]))],
+  }
+}
+
+async function listRefusals({ storage }: Pick<AdminParts, 'storage'>) {
+  return (await storage.watch.alerts()).events.filter(({ kind }) => kind === 'config.refused')
+}
+
+async function lastRefusal(parts: AdminParts): Promise<number> {
+  return Math.max(0, ...(await listRefusals(parts)).map(({ id }) => id))
+}
+
 function putGroup(write: (request: AdminRequest, edits: Edits, base: string) => Promise<Written>) {
   return defineRoute({
     method: 'PUT',
@@ -128,7 +178,7 @@ function putGroup(write: (request: AdminRequest, edits: Edits, base: string) => 
       const { base, groups } = await request.parts.edits.list()
       const known = groups.find(group => group.name === name)
       if (known && isDeepStrictEqual(known.own, request.body))
-        return { ok: true, findings: [], files: [], backups: [], changes: [], revision: request.parts.plan().revision }
+        return { ...unchanged, ...nobodyBehind, revision: request.parts.plan().revision }
       const written = await write(request, [{ path: ['groups', name], value: request.body as Json }], base)
       const wrong = written.findings.find(({ severity }) => severity === 'error')
       if (!written.ok) throw refuse('invalid', 'edit', { why: wrong?.message ?? 'the configuration is not valid' })
