@@ -117,6 +117,11 @@ export const consoleErrors = {
   conflict: { status: 409, type: 'console', text: '{why}' },
   picture_refused: { status: 502, type: 'console', text: 'The picture is not shown: {why}.' },
   too_large: { status: 413, type: 'console', text: 'The request is larger than this endpoint takes.' },
+  busy: {
+    status: 429,
+    type: 'console',
+    text: 'The gateway is busy with other requests of this kind: wait {seconds} s and try again.',
+  },
   slow_down: { status: 429, type: 'console', text: 'Too many attempts: wait {seconds} s and try again.' },
   internal: { status: 500, type: 'console', text: 'Something went wrong here. The log has it under this request id.' },
   storage_unavailable: sharedRows.storage_unavailable,

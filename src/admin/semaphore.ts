@@ -1,6 +1,6 @@
 import type { AdminRequest } from './api.ts'
-import { slowDown } from './session/login-guard.ts'
 import { sessionUserOf } from './session-user.ts'
+import { busy } from './work-queue.ts'
 
 const retryMs = 10_000
 
@@ -16,11 +16,11 @@ export class Semaphore {
     this.#each = each
   }
 
-  /** Takes a slot until the client disconnects or has its response. @throws Failure slow_down if no slot is free */
+  /** Takes a slot until the client disconnects or has its response. @throws Failure busy if no slot is free */
   take(request: AdminRequest): void {
     const { name } = sessionUserOf(request).user
     const own = this.#taken.get(name) ?? 0
-    if (this.#open >= this.#all || own >= this.#each) throw slowDown(retryMs)
+    if (this.#open >= this.#all || own >= this.#each) throw busy(retryMs)
     if (request.left.aborted) return
     this.#open++
     this.#taken.set(name, own + 1)

@@ -15,7 +15,7 @@ const listeners = { all: 50, each: 10 }
 export class Tails {
   readonly #semaphore = new Semaphore(listeners)
 
-  /** @throws Failure slow_down if too many clients are connected already */
+  /** @throws Failure busy if too many clients are connected already */
   follow(request: AdminRequest, match: LogMatch): AsyncIterable<string> {
     this.#semaphore.take(request)
     return this.#events(request, match)

@@ -1,4 +1,4 @@
-import { slowDown } from './session/login-guard.ts'
+import { fail } from './errors.ts'
 
 const runningMax = 2
 const waitingMax = 20
@@ -11,10 +11,10 @@ export class WorkQueue {
   /** The maximum number that ever ran at once. */
   peak = 0
 
-  /** @throws Failure slow_down if too many wait */
+  /** @throws Failure busy if too many wait */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= runningMax) {
-      if (this.#waiting.length >= waitingMax) throw slowDown(retryMs)
+      if (this.#waiting.length >= waitingMax) throw busy(retryMs)
       await new Promise<void>(resolve => this.#waiting.push(resolve))
     } else this.#running++
     this.peak = Math.max(this.peak, this.#running)
@@ -26,4 +26,8 @@ export class WorkQueue {
       else this.#running--
     }
   }
+}
+
+export function busy(waitMs: number) {
+  return fail('busy', { seconds: Math.ceil(waitMs / 1000) }, { retryAfterMs: waitMs })
 }

@@ -128,7 +128,7 @@ t.test('C2 passwords are hashed two at a time, and further attempts are refused'
   const ends = await Promise.all(runs)
   t.equal(queue.peak, 2)
   t.equal(ends.filter(end => end === 'ran').length, 22)
-  t.equal(ends.filter(end => end === 'slow_down').length, 28)
+  t.equal(ends.filter(end => end === 'busy').length, 28)
 
   const started = await start(t, { upstreams: [] })
   await enterAsAdmin(started)
