@@ -43,8 +43,9 @@ function signOf(message: Json): SessionSign | undefined {
     const failed = readMember(readMember(message, 'response'), 'status') === 'failed'
     return { kind: 'ended', id: responseId(message), failed }
   }
-  if (type === `${transcription}.completed`) return { kind: 'beside', id: contentId(message, type), failed: false }
-  if (type === `${transcription}.failed`) return { kind: 'beside', id: contentId(message, type), failed: true }
+  if (type === `${transcription}.completed`)
+    return { kind: 'second_ended', id: contentId(message, type), failed: false }
+  if (type === `${transcription}.failed`) return { kind: 'second_ended', id: contentId(message, type), failed: true }
   if (typeof type === 'string' && settingsNames.test(type)) return settingsOf(readMember(message, 'session'))
   return type === 'error' ? { kind: 'refused' } : undefined
 }
@@ -65,7 +66,7 @@ function settingsOf(session: Json | undefined): SessionSign {
   const longest = readMember(session, 'max_output_tokens') ?? readMember(session, 'max_response_output_tokens')
   return {
     kind: 'settings',
-    beside: transcriptionModel(session),
+    secondModel: transcriptionModel(session),
     outputMax: typeof longest === 'number' ? longest : undefined,
   }
 }

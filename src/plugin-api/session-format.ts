@@ -11,11 +11,15 @@ export type SessionSign =
    */
   | { readonly kind: 'ended'; readonly id: string; readonly failed: boolean; readonly report?: Json | null }
   /** The session's second model has finished, for example a transcription of the input. `id`: '' if it has none. */
-  | { readonly kind: 'beside'; readonly id: string; readonly failed: boolean }
+  | { readonly kind: 'second_ended'; readonly id: string; readonly failed: boolean }
   /**
    * New settings: the session's second model (null for none, undefined for no change) and the response's token limit.
    */
-  | { readonly kind: 'settings'; readonly beside: string | null | undefined; readonly outputMax: number | undefined }
+  | {
+      readonly kind: 'settings'
+      readonly secondModel: string | null | undefined
+      readonly outputMax: number | undefined
+    }
   /** The upstream refused the client's last message. */
   | { readonly kind: 'refused' }
   /** The upstream accepted the setup message. */

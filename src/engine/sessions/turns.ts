@@ -45,8 +45,8 @@ export class Turns {
   /** Upstream's ids of ended turns, the oldest first: an upstream may repeat a report. */
   readonly #ended = new Set<string>()
   /** The session's second model, such as one for transcription, and the spare turns for it. */
-  #alsoUsed: Target | undefined
-  readonly #alsoUsedSpares: Turn[] = []
+  #second: Target | undefined
+  readonly #secondSpares: Turn[] = []
   /** The number of forwarded messages whose turns have not started. */
   #awaited = 0
   #outputMax: number | undefined
@@ -62,7 +62,7 @@ export class Turns {
     this.#session = session
     this.#target = target
     this.#options = options
-    if (options.isSecondOnly) this.#alsoUsed = target
+    if (options.isSecondOnly) this.#second = target
     this.#outputMax = options.outputMax
   }
 
@@ -78,7 +78,7 @@ export class Turns {
   /** Whether client messages that start `more` turns may be forwarded now. */
   covers(more: number): boolean {
     if (this.#spares.length < this.#wanted(more) || this.#isStale) return false
-    return !this.#alsoUsed || this.#alsoUsedSpares.length > 0
+    return !this.#second || this.#secondSpares.length > 0
   }
 
   /** The number of required spare turns. While a turn is running, only a client message starts another one. */
@@ -90,7 +90,7 @@ export class Turns {
 
   get #isStale(): boolean {
     const now = this.#host.clock.tick()
-    return [this.#spares[0], this.#alsoUsedSpares[0]].some(one => one && now - one.admittedTick > renewMs)
+    return [this.#spares[0], this.#secondSpares[0]].some(one => one && now - one.admittedTick > renewMs)
   }
 
   /**
@@ -102,11 +102,11 @@ export class Turns {
     // Lets ended turns release their holds first.
     await Promise.all(this.#ending)
     await this.#dropStale(this.#spares)
-    await this.#dropStale(this.#alsoUsedSpares)
+    await this.#dropStale(this.#secondSpares)
     while (!this.#isOver && this.#spares.length < this.#wanted(requested))
       await this.#admit(this.#target, this.#spares, onWait)
-    while (!this.#isOver && this.#alsoUsed && this.#alsoUsedSpares.length === 0)
-      await this.#admit(this.#alsoUsed, this.#alsoUsedSpares, onWait)
+    while (!this.#isOver && this.#second && this.#secondSpares.length === 0)
+      await this.#admit(this.#second, this.#secondSpares, onWait)
   }
 
   async #admit(target: Target, spares: Turn[], onWait: (failure: Failure) => void): Promise<void> {
@@ -152,7 +152,7 @@ export class Turns {
   read(sign: TurnSign, message: Json): void {
     if (sign.kind === 'began') this.#began(sign.id)
     else if (sign.kind === 'ended') this.#turnEnded(sign, message)
-    else if (sign.kind === 'beside') this.#alsoUsedEnded(sign, message)
+    else if (sign.kind === 'second_ended') this.#secondEnded(sign, message)
     else if (sign.kind === 'refused') this.#awaited = Math.max(0, this.#awaited - 1)
     else this.#settings(sign)
   }
@@ -194,11 +194,11 @@ export class Turns {
     return false
   }
 
-  #alsoUsedEnded({ id, failed }: Extract<SessionSign, { kind: 'beside' }>, message: Json): void {
+  #secondEnded({ id, failed }: Extract<SessionSign, { kind: 'second_ended' }>, message: Json): void {
     if (this.#hasEnded(id)) return
-    if (!this.#alsoUsed)
+    if (!this.#second)
       throw fail('session_unmetered', { why: 'it reports a model that the session settings do not name' })
-    this.#close(this.#take(this.#alsoUsedSpares, this.#alsoUsed), message, failed)
+    this.#close(this.#take(this.#secondSpares, this.#second), message, failed)
   }
 
   #close(turning: Promise<Turn>, message: Json | undefined, failed: boolean): void {
@@ -214,14 +214,14 @@ export class Turns {
     if (turn.target.model === this.#target.model) this.#inputTokens = (inputTokens ?? 0) + (outputTokens ?? 0)
   }
 
-  #settings({ beside: second, outputMax }: Extract<SessionSign, { kind: 'settings' }>): void {
+  #settings({ secondModel: second, outputMax }: Extract<SessionSign, { kind: 'settings' }>): void {
     this.#outputMax = outputMax
     if (second === undefined) return
     const model = second === null ? undefined : this.#findModel(second)
-    if (model?.name === this.#alsoUsed?.model.name) return
-    const left = this.#alsoUsedSpares.splice(0)
+    if (model?.name === this.#second?.model.name) return
+    const left = this.#secondSpares.splice(0)
     if (left.length > 0) this.#track(Promise.all(left.map(one => one.giveBack())))
-    this.#alsoUsed = model && { ...this.#target, model, family: model.family }
+    this.#second = model && { ...this.#target, model, family: model.family }
   }
 
   /** Finds a model by the gateway's or the upstream's name. @throws Failure model_not_found */
@@ -257,7 +257,7 @@ export class Turns {
   async end(outcome: Outcome): Promise<void> {
     this.#isOver = true
     this.#stopped.abort()
-    for (const turn of [...this.#spares.splice(0), ...this.#alsoUsedSpares.splice(0)]) this.#track(turn.giveBack())
+    for (const turn of [...this.#spares.splice(0), ...this.#secondSpares.splice(0)]) this.#track(turn.giveBack())
     for (const turning of this.#open.values()) this.#track(turning.then(turn => turn.end(undefined, outcome)))
     this.#open.clear()
     await Promise.all(this.#ending)
