@@ -192,9 +192,8 @@ export const tokenUsage = definePlugin({
         if (!counting) return out
         Object.assign(counting, { target, facet, sent: out.body, removesUsage: false })
         const sent = facet.include_usage ? askForUsage(context, out, counting) : out
-        return counting.mostExpensive.rule
-          ? { ...sent, detach: out.detach === true || (() => readsOn(counting)) }
-          : sent
+        if (!counting.mostExpensive.rule) return sent
+        return { ...sent, detach: out.detach === true || (() => readsOn(counting)) }
       },
 
       onReply(context, reply, facet) {
