@@ -53,7 +53,7 @@ function Doorway() {
   const { path, url, query, route } = useLocation()
   const state = sessionState.value
   const issuer = /^\/console\/sign-in\/([a-z0-9-]+)$/.exec(path)?.[1]
-  const outside = path in ways
+  const outside = path in outsidePages
   useEffect(() => {
     // A user who returns from an issuer is not signed in before that.
     if (issuer === undefined) void askSession()
@@ -77,7 +77,7 @@ function Doorway() {
       </SignInFrame>
     )
   if (state.kind === 'asking' || (state.kind === 'in') === outside) return outside ? <SignInFrame /> : <Shell />
-  if (state.kind === 'out') return <SignInFrame>{ways[path] ?? <Login />}</SignInFrame>
+  if (state.kind === 'out') return <SignInFrame>{outsidePages[path] ?? <Login />}</SignInFrame>
   const routes = otherRoutes.flatMap(([duty, route]) => (state.session.may.includes(duty) ? [route] : []))
   return (
     <Frame session={state.session}>
@@ -100,7 +100,7 @@ function Doorway() {
 }
 
 /** Pages for users who are not signed in. */
-const ways: { readonly [path: string]: VNode } = {
+const outsidePages: { readonly [path: string]: VNode } = {
   '/console/login': <Login />,
   '/console/setup': <Setup />,
   '/console/invite': <Invite />,

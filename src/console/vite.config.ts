@@ -14,8 +14,8 @@ const operations: Plugin = {
 }
 
 /**
- * The early script is separate: it loads before the scripts that show the answers. The build fails if it has to wait for
- * one of them.
+ * The early script is separate: it loads before the scripts that show the answers. The build fails if it has to wait
+ * for one of them.
  */
 const early: Plugin = {
   name: 'early-script',
@@ -82,7 +82,7 @@ const ahead: UserConfig = {
   publicDir: false,
   ssr: { noExternal: true },
   build: {
-    ssr: 'ahead/index.tsx',
+    ssr: 'prerendered/index.tsx',
     outDir: '../../dist/pages',
     emptyOutDir: true,
     target: 'node24',

@@ -24,7 +24,7 @@ const exceptions: { readonly [file: string]: { readonly names: readonly string[]
     reason: 'the default of applies_to: a value of the file, which says it where the file does not',
   },
   'src/admin/openapi/gateway-paths.ts': { names: ['responses'], reason: 'a member of an OpenAPI operation' },
-  'src/console/ahead/endpoint.tsx': { names: ['responses'], reason: 'a section of an OpenAPI document' },
+  'src/console/prerendered/endpoint.tsx': { names: ['responses'], reason: 'a section of an OpenAPI document' },
   'src/tools/import/families.ts': {
     names: [
       'audio.speech',

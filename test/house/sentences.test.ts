@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path'
 import t from 'tap'
 import { parseSync } from 'vite'
 import { units } from '../../src/domain/index.ts'
-import chineseAhead from '../../src/console/words/ahead/zh.json' with { type: 'json' }
-import englishAhead from '../../src/console/words/ahead/en.json' with { type: 'json' }
+import chinesePrerendered from '../../src/console/words/prerendered/zh.json' with { type: 'json' }
+import englishPrerendered from '../../src/console/words/prerendered/en.json' with { type: 'json' }
 import chinese from '../../src/console/words/zh.json' with { type: 'json' }
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { caseName } from '../harness/case-name.ts'
@@ -57,7 +57,7 @@ t.test('no Chinese text equals the English one or contains English', async t => 
   t.strictSame(latinIn('请 press {key} 再试'), ['press'])
   for (const [en, zh] of [
     [english, chinese],
-    [englishAhead, chineseAhead],
+    [englishPrerendered, chinesePrerendered],
   ] as readonly (readonly [Words, Words])[]) {
     t.strictSame(Object.keys(zh).toSorted(), Object.keys(en).toSorted(), 'the same words')
     for (const [word, text] of Object.entries(zh)) {

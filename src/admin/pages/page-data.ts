@@ -41,8 +41,8 @@ export type DocsPage = {
 }
 
 /**
- * The pages that are rendered on the server: the console's build compiles them from `src/console/ahead`. Each returns a
- * whole document.
+ * The pages that are rendered on the server: the console's build compiles them from `src/console/prerendered`. Each
+ * returns a whole document.
  */
 export type Pages = {
   renderPricing(page: PricingPage): string

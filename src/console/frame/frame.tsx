@@ -12,7 +12,7 @@ import { t } from '../words/index.ts'
 import { Brand } from './brand.tsx'
 import { SearchButton, Shortcuts } from './shortcuts.tsx'
 import { Switches } from './switches.tsx'
-import { accountItem, adminNavigation, publicNavigation, type NavigationItem, ways } from './navigation.ts'
+import { accountItem, adminNavigation, publicNavigation, type NavigationItem, userNavigation } from './navigation.ts'
 import { faultText } from '../kit/problem.tsx'
 
 /** The time after which the first page has loaded its data. */
@@ -29,7 +29,10 @@ export function Frame({ session, children }: { readonly session: Session; readon
     return () => clearTimeout(timer)
   }, [])
   const open = ([, , , , duty]: NavigationItem) => duty === undefined || session.may.includes(duty)
-  const all = useMemo(() => [...ways, ...adminNavigation, ...publicNavigation, accountItem].filter(open), [session])
+  const all = useMemo(
+    () => [...userNavigation, ...adminNavigation, ...publicNavigation, accountItem].filter(open),
+    [session],
+  )
   const leave = () => logOut().catch((error: unknown) => say(faultText(error), 'bad'))
   return (
     <div class="frame">
@@ -43,16 +46,16 @@ export function Frame({ session, children }: { readonly session: Session; readon
       <nav id="side" class="side" popover="auto" ref={side} aria-label={t('menu')}>
         <Brand />
         <SearchButton />
-        <Ways ways={ways.filter(open)} path={path} />
+        <Navigation items={userNavigation.filter(open)} path={path} />
         {adminNavigation.some(open) && (
           <div>
             <h2>{t('nav.admin')}</h2>
-            <Ways ways={adminNavigation.filter(open)} path={path} alerts={alerts} />
+            <Navigation items={adminNavigation.filter(open)} path={path} alerts={alerts} />
           </div>
         )}
         <div>
           <h2>{t('nav.public')}</h2>
-          <Ways ways={publicNavigation} path={path} />
+          <Navigation items={publicNavigation} path={path} />
         </div>
         <div class="who">
           <a
@@ -69,7 +72,7 @@ export function Frame({ session, children }: { readonly session: Session; readon
           <Button kind="quiet" icon="leave" aria-label={t('logout')} title={t('logout')} onClick={() => void leave()} />
         </div>
       </nav>
-      <Shortcuts ways={all} />
+      <Shortcuts items={all} />
       <div>
         {session.gateway.simulated.length > 0 && (
           <aside class="banner" aria-label={t('simulated.label')}>
@@ -84,31 +87,31 @@ export function Frame({ session, children }: { readonly session: Session; readon
   )
 }
 
-function Ways({
-  ways,
+function Navigation({
+  items,
   path,
   alerts = 0,
 }: {
-  readonly ways: readonly NavigationItem[]
+  readonly items: readonly NavigationItem[]
   readonly path: string
   readonly alerts?: number
 }) {
   return (
     <ul>
-      {ways.map(way => (
-        <WayItem key={way[0]} way={way} path={path} open={way[1] === 'nav.alerts' ? alerts : 0} />
+      {items.map(item => (
+        <NavigationLink key={item[0]} item={item} path={path} open={item[1] === 'nav.alerts' ? alerts : 0} />
       ))}
     </ul>
   )
 }
 
 /** A link to a page. `open`: the number of open items on it. */
-function WayItem({
-  way: [href, word, icon],
+function NavigationLink({
+  item: [href, word, icon],
   path,
   open = 0,
 }: {
-  readonly way: NavigationItem
+  readonly item: NavigationItem
   readonly path: string
   readonly open?: number
 }) {

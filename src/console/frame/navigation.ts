@@ -5,7 +5,7 @@ import type { Word } from '../words/index.ts'
 /** `letter`: opens the page after `g`. `duty`: who sees the page; everyone if absent. */
 export type NavigationItem = readonly [href: string, word: Word, icon: IconName, letter: string, duty?: Duty]
 
-export const ways: readonly NavigationItem[] = [
+export const userNavigation: readonly NavigationItem[] = [
   ['/console', 'nav.costs', 'costs', 'c'],
   ['/console/budgets', 'nav.budgets', 'budgets', 'b'],
   ['/console/statements', 'nav.statements', 'statements', 's'],

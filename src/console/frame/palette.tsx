@@ -9,14 +9,14 @@ import { Dialog } from '../kit/dialog.tsx'
 import { t } from '../words/index.ts'
 import type { NavigationItem } from './navigation.ts'
 
-/** Opens a page, a request, or the costs of a model, key or user. `ways`: the pages that the user may open. */
+/** Opens a page, a request, or the costs of a model, key or user. `items`: the pages that the user may open. */
 export function Palette({
-  ways,
+  items,
   takeTyped,
   onClose,
   onShortcuts,
 }: {
-  readonly ways: readonly NavigationItem[]
+  readonly items: readonly NavigationItem[]
   /** The text that was typed before this component loaded. */
   readonly takeTyped: () => string
   readonly onClose: () => void
@@ -32,7 +32,7 @@ export function Palette({
   const of = (word: string, found: readonly Option[], href: (value: string) => string): readonly Option[] =>
     found.map(({ value, text }) => ({ value: href(value), text, note: word }))
   const options = [
-    ...ways.map(([href, word]) => ({ value: href, text: t(word), note: t('palette.page') })),
+    ...items.map(([href, word]) => ({ value: href, text: t(word), note: t('palette.page') })),
     ...of(t('token'), keys.options, value => `/console/tokens/${encodeURIComponent(value)}`),
     ...of(t('user'), users.options, value =>
       changesUsers ? `/console/users${queryText({ edit: value })}` : `/console/logs${queryText({ user: value })}`,

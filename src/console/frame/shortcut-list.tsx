@@ -6,10 +6,10 @@ import { accountItem, type NavigationItem } from './navigation.ts'
 
 /** The list of shortcuts, and the way to turn them off. */
 export function ShortcutList({
-  ways,
+  items,
   onClose,
 }: {
-  readonly ways: readonly NavigationItem[]
+  readonly items: readonly NavigationItem[]
   readonly onClose: () => void
 }) {
   return (
@@ -30,7 +30,7 @@ export function ShortcutList({
               <kbd>Ctrl</kbd> <kbd>K</kbd>
             </>,
           ],
-          ...ways.map(
+          ...items.map(
             ([, word, , letter]) =>
               [
                 t(word),

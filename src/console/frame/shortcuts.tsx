@@ -27,8 +27,8 @@ function takeTyped(): string {
 const typedInto =
   'textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=file], [type=button], [type=submit])'
 
-/** Handles the keys for pages and the filter, and shows their list. `ways`: the pages that the user may open. */
-export function Shortcuts({ ways }: { readonly ways: readonly NavigationItem[] }) {
+/** Handles the keys for pages and the filter, and shows their list. `items`: the pages that the user may open. */
+export function Shortcuts({ items }: { readonly items: readonly NavigationItem[] }) {
   const { route } = useLocation()
   const isOn = hasShortcuts.value
   useEffect(() => {
@@ -46,14 +46,14 @@ export function Shortcuts({ ways }: { readonly ways: readonly NavigationItem[] }
         event.preventDefault()
         filterOf(document)?.focus()
       }
-      const href = wish?.kind === 'go' && ways.find(([, , , letter]) => letter === wish.letter)?.[0]
+      const href = wish?.kind === 'go' && items.find(([, , , letter]) => letter === wish.letter)?.[0]
       if (!href) return
       if (href.startsWith('/console')) route(href)
       else location.assign(href)
     }
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
-  }, [isOn, ways])
+  }, [isOn, items])
   useEffect(() => {
     // Uses Ctrl or Command, so that it neither types into a text nor happens by accident.
     const press = (event: KeyboardEvent): void => {
@@ -76,7 +76,7 @@ export function Shortcuts({ ways }: { readonly ways: readonly NavigationItem[] }
   if (isSearching.value)
     return (
       <Palette
-        ways={ways}
+        items={items}
         takeTyped={takeTyped}
         onClose={() => (isSearching.value = false)}
         onShortcuts={() => {
@@ -85,7 +85,7 @@ export function Shortcuts({ ways }: { readonly ways: readonly NavigationItem[] }
         }}
       />
     )
-  return isListed.value ? <ShortcutList ways={ways} onClose={() => (isListed.value = false)} /> : null
+  return isListed.value ? <ShortcutList items={items} onClose={() => (isListed.value = false)} /> : null
 }
 
 /** The button for the search in everything, which Ctrl+K opens too. */

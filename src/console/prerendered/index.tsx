@@ -5,7 +5,7 @@ import type { PriceList } from '../../domain/price-list.ts'
 import type { Language } from '../words/index.ts'
 import { Prices, Pricing } from './pricing.tsx'
 import { Reference } from './reference.tsx'
-import { speakAhead } from './words.ts'
+import { setPageLanguage } from './words.ts'
 
 // The server loads this from the build: pages without a required script, rendered from the console's parts.
 
@@ -29,12 +29,12 @@ function writeDocument(page: VNode): string {
 
 /** The public price page. The calculator is a form with its result on the same page. */
 export const renderPricing: Pages['renderPricing'] = page => {
-  speakAhead(page.language)
+  setPageLanguage(page.language)
   return writeDocument(<Pricing of={page} prices={writePrices(page.list, page.language)} />)
 }
 
 /** The public API reference, from the same document as `/openapi.json`. */
 export const renderDocs: Pages['renderDocs'] = page => {
-  speakAhead(page.language)
+  setPageLanguage(page.language)
   return writeDocument(<Reference of={page} />)
 }

@@ -1,7 +1,7 @@
 import { type Language, speakWith, translate, type Values, type Word, type Words } from '../words/index.ts'
-import type ownEn from '../words/ahead/en.json'
-import ownEnglish from '../words/ahead/en.json'
-import ownChinese from '../words/ahead/zh.json'
+import type ownEn from '../words/prerendered/en.json'
+import ownEnglish from '../words/prerendered/en.json'
+import ownChinese from '../words/prerendered/zh.json'
 import english from '../words/en.json'
 import chinese from '../words/zh.json'
 
@@ -14,7 +14,7 @@ const words: { readonly [language in Language]: AllWords } = {
 }
 
 /** Sets the language until the next call, because a page is rendered synchronously. */
-export function speakAhead(language: Language): void {
+export function setPageLanguage(language: Language): void {
   speakWith(language, words[language])
 }
 
