@@ -47,7 +47,7 @@ export function findAlerts(events: readonly StoredEvent[], status: CurrentState)
     const subject = subjectOf(event)
     const before = latest.get(subject)
     // An exhausted budget is more important than its last threshold.
-    if (before?.kind === 'budget.exhausted' && event.kind === 'budget.threshold' && sameSpell(before, event)) continue
+    if (before?.kind === 'budget.exhausted' && event.kind === 'budget.threshold' && samePeriod(before, event)) continue
     if (event.kind === 'upstream.key_resumed') latest.delete(`keys of ${textOf(event.data, 'upstream')}`)
     latest.set(subject, event)
   }
@@ -95,7 +95,7 @@ function isOpen({ kind, data }: StoredEvent, now: number): boolean {
   }
 }
 
-function sameSpell(a: StoredEvent, b: StoredEvent): boolean {
+function samePeriod(a: StoredEvent, b: StoredEvent): boolean {
   return textOf(a.data, 'renews') === textOf(b.data, 'renews') && a.data['amount'] === b.data['amount']
 }
 

@@ -19,7 +19,7 @@ export const defaultThresholds: readonly number[] = [80, 100]
 export type Budget = { readonly amount: Micros; readonly per: BudgetPeriod; readonly soft?: true }
 
 /** The amount spent in the day or month `from`, which is midnight of its first date in UTC, whatever the zone. */
-export type Spell = { readonly from: number; readonly spent: Micros }
+export type PeriodSpending = { readonly from: number; readonly spent: Micros }
 
 /**
  * Spent amounts: in total, and in the last day and month with any. `days`: earlier days, as far as the budget needs
@@ -27,14 +27,18 @@ export type Spell = { readonly from: number; readonly spent: Micros }
  */
 export type Spent = {
   readonly spent: Micros
-  readonly spentIn: { readonly day: Spell; readonly month: Spell; readonly days: readonly Spell[] }
+  readonly spentIn: {
+    readonly day: PeriodSpending
+    readonly month: PeriodSpending
+    readonly days: readonly PeriodSpending[]
+  }
 }
 
 /** The spent amount of a key's budget. */
 export type Spending = Spent & { readonly budgetPeriod: BudgetPeriod }
 
 /** The day and the month of `at` in a zone, each as midnight of its first date in UTC. */
-export function spellsAt(at: number, zone: string): { readonly day: number; readonly month: number } {
+export function periodStartsAt(at: number, zone: string): { readonly day: number; readonly month: number } {
   const day = dateIn(zone, at)
   const date = new Date(day)
   return { day, month: Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) }
@@ -44,18 +48,18 @@ export function spellsAt(at: number, zone: string): { readonly day: number; read
 export const aheadMs = 3_600_000
 
 /** The latest day and month for a valid clock that is ahead of `at`. */
-export function spellsAhead(at: number, zone: string): { readonly day: number; readonly month: number } {
-  return spellsAt(at + aheadMs, zone)
+export function latestPeriodStarts(at: number, zone: string): { readonly day: number; readonly month: number } {
+  return periodStartsAt(at + aheadMs, zone)
 }
 
 /** Whether valid clocks may be on both sides of midnight. */
 export function isAroundMidnight(at: number, zone: string): boolean {
-  return spellsAt(at - aheadMs, zone).day !== spellsAhead(at, zone).day
+  return periodStartsAt(at - aheadMs, zone).day !== latestPeriodStarts(at, zone).day
 }
 
 /** Whether a charge that ended at `at` is booked on a later day, because its rows may already have that day. */
 export function isLate(at: number, now: number, zone: string): boolean {
-  return spellsAt(now, zone).day > spellsAhead(at, zone).day
+  return periodStartsAt(now, zone).day > latestPeriodStarts(at, zone).day
 }
 
 /**
@@ -68,8 +72,8 @@ export function renewalAt(period: BudgetPeriod, at: number, zone: string): numbe
 
 /** The start of the period that contains `at`; of a rolling period, its first day. */
 export function startAt(period: Exclude<BudgetPeriod, 'total'>, at: number, zone: string): number {
-  const spells = spellsAt(at, zone)
-  return isWindow(period) ? windowStart(period, spells.day) : spells[period]
+  const starts = periodStartsAt(at, zone)
+  return isWindow(period) ? windowStart(period, starts.day) : starts[period]
 }
 
 /** The start of the period after the one that begins at `start`; null for a budget that does not renew. */
@@ -85,13 +89,13 @@ export function renewalOf(period: BudgetPeriod, start: number, zone: string): nu
 export type Lasting = { readonly from: number; readonly until: number }
 
 /** The period in a zone that contains `at`. */
-export function spellOf(period: Exclude<BudgetPeriod, 'total'>, at: number, zone: string): Lasting {
+export function periodSpan(period: Exclude<BudgetPeriod, 'total'>, at: number, zone: string): Lasting {
   return { from: beginningOf(zone, startAt(period, at, zone)), until: renewalAt(period, at, zone) as number }
 }
 
 /** The period for a forecast; undefined for a rolling budget, which has no end, and for a lifetime budget. */
 export function paceOf(period: BudgetPeriod, at: number, zone: string): Lasting | undefined {
-  return period === 'total' || rollingDays(period) !== undefined ? undefined : spellOf(period, at, zone)
+  return period === 'total' || rollingDays(period) !== undefined ? undefined : periodSpan(period, at, zone)
 }
 
 /** A forecast needs at least this fraction of the period, as 1/24. */
@@ -114,13 +118,13 @@ export function spentIn(of: Spent, period: BudgetPeriod, at: number, zone: strin
   if (period === 'total') return of.spent
   if (isWindow(period)) return spentInWindow(of, period, at, zone)
   const { from, spent } = of.spentIn[period]
-  const isNow = from >= spellsAt(at, zone)[period] && from <= spellsAhead(at, zone)[period]
+  const isNow = from >= periodStartsAt(at, zone)[period] && from <= latestPeriodStarts(at, zone)[period]
   return isNow ? spent : 0
 }
 
 /** The sum of the days of a window, including the day of a clock that is ahead. */
 function spentInWindow({ spentIn }: Spent, period: WindowPeriod, at: number, zone: string): Micros {
-  const [first, last] = [startAt(period, at, zone), spellsAhead(at, zone).day]
+  const [first, last] = [startAt(period, at, zone), latestPeriodStarts(at, zone).day]
   return [spentIn.day, ...spentIn.days.filter(({ from }) => from !== spentIn.day.from)]
     .filter(({ from }) => from >= first && from <= last)
     .reduce((sum, { spent }) => sum + spent, 0)

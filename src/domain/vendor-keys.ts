@@ -47,7 +47,10 @@ export const keyOutcomes = [
 export type KeyOutcome = (typeof keyOutcomes)[number]
 export type KeyOutcomes = { readonly [outcome in KeyOutcome]: number }
 
-/** The amount spent with a key in one period. `from`: the start of the period, as in a `Spell`; 0 for the lifetime. */
+/**
+ * The amount spent with a key in one period. `from`: the start of the period, as in a `PeriodSpending`; 0 for the
+ * lifetime.
+ */
 export type KeySpending = {
   readonly upstream: string
   readonly key: string

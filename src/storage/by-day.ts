@@ -1,4 +1,4 @@
-import { spellsAt } from '../domain/budget.ts'
+import { periodStartsAt } from '../domain/budget.ts'
 
 /**
  * Bookings grouped by day: around midnight, and when a clock jumps, there are two days. The earlier day comes first,
@@ -6,6 +6,6 @@ import { spellsAt } from '../domain/budget.ts'
  */
 export function byDay<T>(zone: string, given: readonly T[], momentOf: (one: T) => number): readonly (readonly T[])[] {
   if (given.length === 1) return [given]
-  const days = Map.groupBy(given, one => spellsAt(momentOf(one), zone).day)
+  const days = Map.groupBy(given, one => periodStartsAt(momentOf(one), zone).day)
   return days.size === 1 ? [given] : [...days].sort(([a], [b]) => a - b).map(([, some]) => some)
 }

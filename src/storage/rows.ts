@@ -1,5 +1,5 @@
 import { courseMembers, factMembers, chargeItemMembers } from '../domain/charge.ts'
-import type { Spell } from '../domain/budget.ts'
+import type { PeriodSpending } from '../domain/budget.ts'
 import type { Charge, Key, ChargeItem, LogRow, StoredAnswer, User } from '../domain/index.ts'
 import { keyMembers, ownerMembers } from '../domain/shapes/key.ts'
 import { logMembers, unknownOfLogRow } from '../domain/shapes/log-row.ts'
@@ -25,7 +25,7 @@ export function wholeOrNull(row: Row, column: string): number | null {
   return row[column] === null ? null : Number(row[column])
 }
 
-const noDays: readonly Spell[] = []
+const noDays: readonly PeriodSpending[] = []
 
 /** A row of `key` with `user_group` and `user_status` of its user. */
 export const toKey: (row: Row) => Key = readerOf(
@@ -40,7 +40,7 @@ export const toKey: (row: Row) => Key = readerOf(
 )
 
 /** The column `days`: `1795737600000:250 1795824000000:10`. */
-function readDays(cell: unknown): readonly Spell[] {
+function readDays(cell: unknown): readonly PeriodSpending[] {
   if (typeof cell !== 'string') return noDays
   return cell.split(' ').map(word => {
     const [from, spent] = word.split(':')

@@ -6,7 +6,7 @@ import {
   keyStates,
   type OtherKeys,
   renewalAt,
-  spellsAt,
+  periodStartsAt,
   type VendorKey,
 } from '../domain/index.ts'
 import { formatMoney } from '../util/index.ts'
@@ -188,7 +188,7 @@ function* addEventIfLast(zoned: Zoned, { upstream, last, others, at, by }: Gone)
 
 /** The spending of an upstream's keys in total, today and this month, by period and name. */
 function* spentNow({ zone }: Zoned, upstream: string, at: number): QueryProgram<ReadonlyMap<string, number>> {
-  const { day, month } = spellsAt(at, zone)
+  const { day, month } = periodStartsAt(at, zone)
   const rows = yield ask(
     `SELECT name, per, spent FROM vendor_key_spending WHERE upstream = ?
        AND ((per = 'total' AND begins = 0) OR (per = 'day' AND begins = ?) OR (per = 'month' AND begins = ?))`,
@@ -220,7 +220,7 @@ export function* readKeySpending(): QueryProgram<readonly KeySpending[]> {
 }
 
 export function* spendOfKey({ zone }: Zoned, { upstream, key, amount, at, bound }: KeySpent): QueryProgram<null> {
-  const { day, month } = spellsAt(at, zone)
+  const { day, month } = periodStartsAt(at, zone)
   for (const [per, from] of [
     ['total', 0],
     ['day', day],

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { spellsAt } from '../../src/domain/budget.ts'
+import { periodStartsAt } from '../../src/domain/budget.ts'
 import { bookSpending } from '../../src/storage/accounts/book-spending.ts'
 import { byDay } from '../../src/storage/by-day.ts'
 import { bookKeySpending } from '../../src/storage/keys/book-key-spending.ts'
@@ -82,5 +82,5 @@ t.test('rows are on the new day, with its sum, whatever the order of days and ke
 const hour = 3_600_000
 
 function dayOf(at: number): number {
-  return spellsAt(at, 'UTC').day
+  return periodStartsAt(at, 'UTC').day
 }

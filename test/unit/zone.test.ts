@@ -1,5 +1,5 @@
 import t from 'tap'
-import { renewalAt, spellsAt } from '../../src/domain/index.ts'
+import { renewalAt, periodStartsAt } from '../../src/domain/index.ts'
 import { beginningOf, dateIn, isTimeZone } from '../../src/util/index.ts'
 
 const at = (text: string): number => Date.parse(text)
@@ -35,8 +35,8 @@ for (const [zone, moment, date, begins, ends] of days)
 
 t.test('a month follows the zone too, and has the same name in all zones', async t => {
   const moment = at('2027-10-31T23:30Z')
-  t.same(spellsAt(moment, 'UTC'), { day: at('2027-10-31'), month: at('2027-10-01') })
-  t.same(spellsAt(moment, 'Europe/Berlin'), { day: at('2027-11-01'), month: at('2027-11-01') })
+  t.same(periodStartsAt(moment, 'UTC'), { day: at('2027-10-31'), month: at('2027-10-01') })
+  t.same(periodStartsAt(moment, 'Europe/Berlin'), { day: at('2027-11-01'), month: at('2027-11-01') })
   t.equal(renewalAt('month', moment, 'Europe/Berlin'), at('2027-11-30T23:00Z'))
   t.equal(renewalAt('month', moment, 'UTC'), at('2027-11-01T00:00Z'))
   t.equal(renewalAt('total', moment, 'UTC'), null)

@@ -4,7 +4,7 @@ import {
   forecastOf,
   paceOf,
   quarterMs,
-  spellOf,
+  periodSpan,
   budgetStatuses,
   readBudgets,
 } from '../../domain/index.ts'
@@ -204,7 +204,7 @@ export const budgetRoutes = [
 async function sumMonth({ parts }: AdminRequest, owner: string | undefined) {
   const { timeZone: zone } = parts.plan()
   const now = parts.clock.now()
-  const month = spellOf('month', now, zone)
+  const month = periodSpan('month', now, zone)
   const until = Math.ceil((now + 1) / quarterMs) * quarterMs
   const where = owner === undefined ? {} : { user: owner }
   const question = { since: month.from, until, bars: [month.from], by: null, where }

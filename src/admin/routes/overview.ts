@@ -1,4 +1,4 @@
-import { type Journal, spellsAt, sumReviews } from '../../domain/index.ts'
+import { type Journal, periodStartsAt, sumReviews } from '../../domain/index.ts'
 import { formatMoney } from '../../util/index.ts'
 import { overviewAnswer } from '../response-schemas.ts'
 import { defineRoute } from '../api.ts'
@@ -10,7 +10,7 @@ const dayMs = 24 * hourMs
 
 /** The start of each range, and the steps of its chart. A day begins at 0:00 UTC, as days of budgets do. */
 const ranges = {
-  today: (now: number) => ({ since: spellsAt(now, 'UTC').day, stepMs: hourMs }),
+  today: (now: number) => ({ since: periodStartsAt(now, 'UTC').day, stepMs: hourMs }),
   '7d': (now: number) => ({ since: now - 7 * dayMs, stepMs: 6 * hourMs }),
   '30d': (now: number) => ({ since: now - 30 * dayMs, stepMs: dayMs }),
 }

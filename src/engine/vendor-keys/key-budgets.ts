@@ -1,4 +1,4 @@
-import { type PlainPeriod, type KeySpending, spellsAt, type VendorKey } from '../../domain/index.ts'
+import { type PlainPeriod, type KeySpending, periodStartsAt, type VendorKey } from '../../domain/index.ts'
 import { requestOfCharge } from '../../plugin-api/index.ts'
 import type { Clock, Micros } from '../../util/index.ts'
 
@@ -75,6 +75,6 @@ export class KeyBudgets {
 
   /** The name of the period; 0 for a budget in total. */
   #beginOf(per: PlainPeriod, at: number): number {
-    return per === 'total' ? 0 : spellsAt(at, this.#zone)[per]
+    return per === 'total' ? 0 : periodStartsAt(at, this.#zone)[per]
   }
 }

@@ -7,7 +7,7 @@ import { mainPart } from './levels.ts'
 import { type Move, moveAccounts } from './move.ts'
 import { addToDay } from './past-days.ts'
 
-const spellsOf = `SELECT start, spent FROM account_spell
+const pastOf = `SELECT start, spent FROM account_spell
   WHERE kind = ? AND name = ? AND part = ? AND period = 'day' AND start <> ?`
 
 /** Rows of one commit. */
@@ -33,8 +33,8 @@ export function* mergeParts(identity: Pick<WriterIdentity, 'zone'>, at: number):
     const account = { kind, name, part: mainPart }
     const own = whole(row, 'day_start')
     if (own > 0 && own !== day) past.push([account, own, whole(row, 'day_spent')])
-    for (const spell of yield ask(spellsOf, kind, name, part, own))
-      past.push([account, whole(spell, 'start'), whole(spell, 'spent')])
+    for (const row of yield ask(pastOf, kind, name, part, own))
+      past.push([account, whole(row, 'start'), whole(row, 'spent')])
     yield ask('DELETE FROM account WHERE kind = ? AND name = ? AND part = ?', kind, name, part)
     yield ask('DELETE FROM account_spell WHERE kind = ? AND name = ? AND part = ?', kind, name, part)
     moves.push({

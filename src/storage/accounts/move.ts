@@ -45,10 +45,10 @@ const statementOf = (rows: number): string => `INSERT INTO account (${columns}) 
 const ofParts = (spent: string, isSame: string): string =>
   `coalesce((SELECT sum(p.${spent}) FROM account p WHERE p.kind = account.kind AND p.name = account.name AND p.part > ''
     ${isSame}), 0)`
-const ofSpell = (period: 'day' | 'month'): string =>
+const spentOfPeriod = (period: 'day' | 'month'): string =>
   ofParts(`${period}_spent`, `AND p.${period}_start = account.${period}_start`)
 const movedColumns = `kind, name, part, held, day_start, month_start, budget_told, spent + ${ofParts('spent', '')} AS total,
-  day_spent + ${ofSpell('day')} AS day, month_spent + ${ofSpell('month')} AS month`
+  day_spent + ${spentOfPeriod('day')} AS day, month_spent + ${spentOfPeriod('month')} AS month`
 
 /** Waits for transactions that book on the row of a tested account. */
 export const lockOne = `SELECT held FROM account WHERE kind = ? AND name = ? AND part = '' ${lockRows}`

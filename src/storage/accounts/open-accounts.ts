@@ -1,4 +1,4 @@
-import { spellsAt, type LevelKind } from '../../domain/budget.ts'
+import { periodStartsAt, type LevelKind } from '../../domain/budget.ts'
 import { insertRows } from '../insert-rows.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -58,7 +58,7 @@ function add(sums: Map<string, Sum>, user: string, group: string, spent: number,
 }
 
 function addTo(sums: Map<string, Sum>, kind: LevelKind, name: string, spent: number, at: number): void {
-  const { day, month } = spellsAt(at, 'UTC')
+  const { day, month } = periodStartsAt(at, 'UTC')
   const sum = sums.get(`${kind} ${name}`) ?? { spent: 0, day, daySpent: 0, month, monthSpent: 0 }
   if (day > sum.day) Object.assign(sum, { day, daySpent: 0 })
   if (month > sum.month) Object.assign(sum, { month, monthSpent: 0 })

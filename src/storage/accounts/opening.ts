@@ -25,7 +25,7 @@ export const payerOf = ({ kind, name }: Payer): string => `${kind}:${name}`
  * the budget. Counts it once for each payer, and never in the total.
  * @returns whether it was counted now
  */
-export function* openSpell(
+export function* countOpening(
   identity: Scribe,
   given: Signed & { readonly payer: Payer; readonly period: OpeningPeriod; readonly amount: number },
 ): QueryProgram<boolean> {
@@ -41,7 +41,10 @@ export function* openSpell(
   return true
 }
 
-function* count(identity: Scribe, { payer, period, amount, at }: Parameters<typeof openSpell>[1]): QueryProgram<void> {
+function* count(
+  identity: Scribe,
+  { payer, period, amount, at }: Parameters<typeof countOpening>[1],
+): QueryProgram<void> {
   const { kind, name } = payer
   const [day, , month] = bounds(identity, at)
   if (kind === 'key') {

@@ -30,7 +30,7 @@ const rowsOf = (period: Period): string =>
     WHERE s.kind = ? AND s.name = ? AND s.period = '${period}' AND s.start = ? AND a.${period}_start <> s.start`
 const takeFromRow = (period: Period): string =>
   `UPDATE account SET ${period}_spent = ${period}_spent - ? WHERE kind = ? AND name = ? AND part = ?`
-const takeFromSpell = (period: Period): string =>
+const takeFromPeriod = (period: Period): string =>
   `UPDATE account_spell SET spent = spent - ? WHERE kind = ? AND name = ? AND part = ? AND period = '${period}' AND start = ?`
 
 /**
@@ -38,7 +38,7 @@ const takeFromSpell = (period: Period): string =>
  * row of the account gives back at most what it spent then. A remainder counts nowhere: its row no longer stores that
  * period.
  */
-export function* giveSpellBack(
+export function* refundPastPeriod(
   { kind, name }: Account,
   period: Period,
   start: number,
@@ -52,7 +52,7 @@ export function* giveSpellBack(
     if (taken === 0) continue
     const part = text(row, 'part')
     if (whole(row, 'is_current') === 1) yield ask(takeFromRow(period), taken, kind, name, part)
-    else yield ask(takeFromSpell(period), taken, kind, name, part, start)
+    else yield ask(takeFromPeriod(period), taken, kind, name, part, start)
     left -= taken
   }
 }

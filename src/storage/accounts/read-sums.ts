@@ -49,8 +49,8 @@ export function* readSums({
       inWindows.set(account, { ...inWindows.get(account), [window]: whole(row, 'spent') })
     }
   const [day, dayAhead, month, monthAhead] = bounds({ zone }, at)
-  const spells = [day, dayAhead, day, month, monthAhead, month]
-  return (yield* readOf(sums, spells, names || which)).map(row => {
+  const starts = [day, dayAhead, day, month, monthAhead, month]
+  return (yield* readOf(sums, starts, names || which)).map(row => {
     const found = toSums(row)
     return { ...found, spent: { ...found.spent, ...inWindows.get(`${found.kind} ${found.name}`) } }
   })

@@ -1,5 +1,5 @@
 import type { Adopted, Adoption, BudgetPeriod } from '../../domain/index.ts'
-import { openingPeriod, openSpell } from '../accounts/opening.ts'
+import { openingPeriod, countOpening } from '../accounts/opening.ts'
 import { topUp } from '../accounts/top-up.ts'
 import type { Signed } from '../people/trail.ts'
 import { changeUser, createUser, findUser, isErased } from '../people/users.ts'
@@ -31,7 +31,7 @@ export function* adopt(identity: Scribe, given: Signed & { readonly adoption: Ad
     // For a total budget the remainder is imported.
     if (period === 'total') return
     const opening = { ...signed, payer: { kind, name }, period: openingPeriod(period), amount }
-    if (yield* openSpell(identity, opening)) adopted.opened++
+    if (yield* countOpening(identity, opening)) adopted.opened++
   }
   for (const { name, per, spentBefore } of adoption.groups ?? []) yield* opens('group', name, per, spentBefore)
   const others: string[] = []

@@ -1,5 +1,5 @@
 import { type BudgetPeriod, isWindow, windowStart, type WindowPeriod } from '../../domain/budget-period.ts'
-import { spellsAt, spellsAhead } from '../../domain/budget.ts'
+import { periodStartsAt, latestPeriodStarts } from '../../domain/budget.ts'
 import { ask, type Query, type QueryProgram } from '../query.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
@@ -26,7 +26,7 @@ const isNow = (period: Period): string => `${period}_start BETWEEN ? AND ?`
 const before = (period: Period): string =>
   `coalesce((SELECT spent FROM spell WHERE spell.key_id = key.id AND spell.period = '${period}' AND spell.start = ?), 0)`
 
-/** The spending of a key in the current period, as SQL with `spellParams` for parameters. */
+/** The spending of a key in the current period, as SQL with `periodParams` for parameters. */
 const spentNow = (period: Period): string =>
   `CASE WHEN ${isNow(period)} THEN ${period}_spent ELSE ${before(period)} END`
 
@@ -104,7 +104,7 @@ export function* giveBack(
 }
 
 /** The current period by its name: that of a row if it is current by correct clocks. */
-export function spellNow(zoned: Zoned, period: Period, start: number, at: number): number {
+export function currentStart(zoned: Zoned, period: Period, start: number, at: number): number {
   const [day, dayAhead, month, monthAhead] = bounds(zoned, at)
   const [first, last] = period === 'day' ? [day, dayAhead] : [month, monthAhead]
   return start >= first && start <= last ? start : first
@@ -141,8 +141,8 @@ export function periodNow(
   at: number,
 ): number {
   if (period === 'total') return 0
-  if (isWindow(period)) return windowStart(period, spellNow(zoned, 'day', day, at))
-  return spellNow(zoned, period, period === 'day' ? day : month, at)
+  if (isWindow(period)) return windowStart(period, currentStart(zoned, 'day', day, at))
+  return currentStart(zoned, period, period === 'day' ? day : month, at)
 }
 
 /** The current days and months, by correct clocks. */
@@ -150,7 +150,7 @@ export function bounds(
   { zone }: Zoned,
   at: number,
 ): readonly [day: number, dayAhead: number, month: number, monthAhead: number] {
-  const { day, month } = spellsAt(at, zone)
-  const ahead = spellsAhead(at, zone)
+  const { day, month } = periodStartsAt(at, zone)
+  const ahead = latestPeriodStarts(at, zone)
   return [day, ahead.day, month, ahead.month]
 }

@@ -42,7 +42,7 @@ export type Behind = { readonly since: number; readonly left: LeftBehind }
 export function* readLeftBehind({ running }: Pick<Findings, 'running'>): QueryProgram<LeftBehind> {
   const left = new Map<string, number>()
   for (const period of ['day', 'month'] as const) {
-    for (const { start } of running?.spells(period) ?? []) {
+    for (const { start } of running?.periodsOf(period) ?? []) {
       const rows = yield ask(
         `SELECT 'key ' || s.key_id AS payer, s.spent AS spent FROM spell s JOIN key k ON k.id = s.key_id
            WHERE s.period = '${period}' AND s.start = ? AND k.${period}_start <> s.start
@@ -75,12 +75,12 @@ export function auditRunning(
   { since, left }: Behind,
 ): readonly string[] {
   return (['day', 'month'] as const).flatMap(period => {
-    const spells = running?.spells(period) ?? []
-    const found = spells.filter(({ start }) => rows.some(row => whole(row, `${period}_start`) === start))
-    const [spell] = found
+    const periods = running?.periodsOf(period) ?? []
+    const found = periods.filter(({ start }) => rows.some(row => whole(row, `${period}_start`) === start))
+    const [current] = found
     // At midnight some rows may already be on the new day; they can be verified a little later.
-    if (!running || !spell || found.length > 1 || spell.from < since) return []
-    const { has, spent, isRight } = compare(running, payer, rows, { period, start: spell.start, left })
+    if (!running || !current || found.length > 1 || current.from < since) return []
+    const { has, spent, isRight } = compare(running, payer, rows, { period, start: current.start, left })
     return isRight ? [] : [`${payer}: has spent ${has} ${words[period]}, its charges say ${spent}`]
   })
 }
@@ -96,10 +96,11 @@ export function missingOf(
   rows: readonly Row[],
   { left }: Behind,
 ): { readonly start: number; readonly spent: number } {
-  const spells = running?.spells(period) ?? []
-  const spell = spells.findLast(({ start }) => rows.some(row => whole(row, `${period}_start`) === start)) ?? spells[0]
-  if (!running || !spell) return { start: 0, spent: 0 }
-  const { start } = spell
+  const periods = running?.periodsOf(period) ?? []
+  const current =
+    periods.findLast(({ start }) => rows.some(row => whole(row, `${period}_start`) === start)) ?? periods[0]
+  if (!running || !current) return { start: 0, spent: 0 }
+  const { start } = current
   const { has, spent, isRight } = compare(running, payer, rows, { period, start, left })
   return { start, spent: isRight ? 0 : spent - has }
 }

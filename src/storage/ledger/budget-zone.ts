@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { spellsAt } from '../../domain/budget.ts'
+import { periodStartsAt } from '../../domain/budget.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
@@ -35,8 +35,8 @@ const hourMs = 3_600_000
  */
 export function* bookedOn(zone: string, at: number): QueryProgram<{ readonly day: number; readonly month: number }> {
   const since = yield* readZoneSince(zone)
-  if (since !== undefined && at >= since) return spellsAt(at, zone)
-  const [first, last] = [spellsAt(at - 12 * hourMs, 'UTC').month, spellsAt(at + 14 * hourMs, 'UTC').month]
+  if (since !== undefined && at >= since) return periodStartsAt(at, zone)
+  const [first, last] = [periodStartsAt(at - 12 * hourMs, 'UTC').month, periodStartsAt(at + 14 * hourMs, 'UTC').month]
   return { day: unknown, month: first === last ? first : unknown }
 }
 

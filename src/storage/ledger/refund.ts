@@ -1,8 +1,8 @@
-import { spellsAt } from '../../domain/budget.ts'
+import { periodStartsAt } from '../../domain/budget.ts'
 import type { PartialRefund, Refund } from '../../domain/refund.ts'
 import { movesOf } from '../accounts/levels.ts'
 import { moveAccounts } from '../accounts/move.ts'
-import { giveSpellBack } from '../accounts/past-days.ts'
+import { refundPastPeriod } from '../accounts/past-days.ts'
 import { findBooked } from '../charge-batches/find.ts'
 import { rowsOf } from '../charge-batches/parse.ts'
 import { giveBack } from '../keys/spend.ts'
@@ -74,14 +74,14 @@ function* giveLevelsBack(
   then: { readonly day: number; readonly month: number },
   at: number,
 ): QueryProgram<void> {
-  const now = spellsAt(at, identity.zone)
+  const now = periodStartsAt(at, identity.zone)
   const day = then.day === now.day ? -amount : 0
   const month = then.month === now.month ? -amount : 0
   const moves = movesOf(identity, charge, { spent: -amount, day, month, released: 0 })
   yield* moveAccounts(identity, moves, at)
   for (const move of moves) {
-    if (then.day !== now.day) yield* giveSpellBack(move, 'day', then.day, amount)
-    if (then.month !== now.month) yield* giveSpellBack(move, 'month', then.month, amount)
+    if (then.day !== now.day) yield* refundPastPeriod(move, 'day', then.day, amount)
+    if (then.month !== now.month) yield* refundPastPeriod(move, 'month', then.month, amount)
   }
 }
 

@@ -17,19 +17,19 @@ export type Corrections = {
 
 const repairsName = 'budget_repairs'
 
-const ofSpell = (period: 'day' | 'month', table: string, start: string, spent: string): string =>
+const spentOfPeriod = (period: 'day' | 'month', table: string, start: string, spent: string): string =>
   `${period}_spent = CASE WHEN ${table}.${period}_start = ${start} THEN ${table}.${period}_spent + ${spent}
      WHEN ${table}.${period}_start < ${start} THEN ${spent} ELSE ${table}.${period}_spent END,
    ${period}_start = CASE WHEN ${table}.${period}_start < ${start} THEN ${start} ELSE ${table}.${period}_start END`
 
 const correctKey = `UPDATE key SET spent = spent + ?, held = held + ?,
-  ${ofSpell('day', 'key', '?', '?')}, ${ofSpell('month', 'key', '?', '?')} WHERE id = ?`
+  ${spentOfPeriod('day', 'key', '?', '?')}, ${spentOfPeriod('month', 'key', '?', '?')} WHERE id = ?`
 
 const correctAccount = `INSERT INTO account (kind, name, part, spent, held, day_start, day_spent, month_start, month_spent)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (kind, name, part) DO UPDATE SET spent = account.spent + excluded.spent, held = account.held + excluded.held,
-    ${ofSpell('day', 'account', 'excluded.day_start', 'excluded.day_spent')},
-    ${ofSpell('month', 'account', 'excluded.month_start', 'excluded.month_spent')}`
+    ${spentOfPeriod('day', 'account', 'excluded.day_start', 'excluded.day_spent')},
+    ${spentOfPeriod('month', 'account', 'excluded.month_start', 'excluded.month_spent')}`
 
 /** The number of corrections of budgets. */
 export function* countRepairs(): QueryProgram<number> {
@@ -57,7 +57,7 @@ export function* repairBudgets(
   const keys = corrections.filter(({ payer }) => payer.kind === 'key')
   yield* lockKeys(keys.map(({ payer }) => payer.name))
   for (const { payer, spent, held, day, month } of keys)
-    yield ask(correctKey, spent, held, ...spellParams(day), ...spellParams(month), payer.name)
+    yield ask(correctKey, spent, held, ...periodParams(day), ...periodParams(month), payer.name)
   for (const { payer, spent, held, day, month } of corrections.filter(isOfAccount).sort(byOrder))
     yield ask(
       correctAccount,
@@ -76,9 +76,9 @@ export function* repairBudgets(
   return true
 }
 
-type Spell = BudgetCorrection['day']
+type Corrected = BudgetCorrection['day']
 
-function spellParams({ start, spent }: Spell): readonly number[] {
+function periodParams({ start, spent }: Corrected): readonly number[] {
   return [start, spent, start, spent, start, start]
 }
 

@@ -1,4 +1,4 @@
-import { spellsAhead, spellsAt } from '../../domain/budget.ts'
+import { latestPeriodStarts, periodStartsAt } from '../../domain/budget.ts'
 import { beginningOf } from '../../util/zone.ts'
 
 const lateMs = 3_600_000
@@ -13,7 +13,7 @@ type RunningSum = {
   readonly lateBack: number
 }
 
-type Spell = { readonly start: number; readonly from: number }
+type RunningPeriod = { readonly start: number; readonly from: number }
 type Sum = { spent: number; late: number; lateBack: number }
 const nothing: RunningSum = { spent: 0, late: 0, lateBack: 0 }
 
@@ -21,15 +21,15 @@ const nothing: RunningSum = { spent: 0, late: 0, lateBack: 0 }
 export class RunningSums {
   readonly #zone: string
   /** Periods by name: the current one, and the next one if it begins within the hour. */
-  readonly #spells: { readonly day: readonly Spell[]; readonly month: readonly Spell[] }
+  readonly #periods: { readonly day: readonly RunningPeriod[]; readonly month: readonly RunningPeriod[] }
   readonly #sums = new Map<string, Sum>()
 
   constructor(zone: string, at: number) {
     this.#zone = zone
-    const [now, ahead] = [spellsAt(at, zone), spellsAhead(at, zone)]
-    const spells = (...starts: readonly number[]): readonly Spell[] =>
+    const [now, ahead] = [periodStartsAt(at, zone), latestPeriodStarts(at, zone)]
+    const periodsFrom = (...starts: readonly number[]): readonly RunningPeriod[] =>
       [...new Set(starts)].map(start => ({ start, from: beginningOf(zone, start) }))
-    this.#spells = { day: spells(now.day, ahead.day), month: spells(now.month, ahead.month) }
+    this.#periods = { day: periodsFrom(now.day, ahead.day), month: periodsFrom(now.month, ahead.month) }
   }
 
   /** Adds a charge that ended at `endedAt` to one of its payers; `amount` is negative for a refund at `backAt`. */
@@ -41,7 +41,7 @@ export class RunningSums {
   addOf(periods: readonly ('day' | 'month')[], payer: string, amount: number, endedAt: number, backAt = endedAt): void {
     if (amount === 0) return
     for (const period of periods) {
-      for (const { start, from } of this.#spells[period]) {
+      for (const { start, from } of this.#periods[period]) {
         if (Math.max(endedAt, backAt) < from - lateMs) continue
         const sum = this.#of(payer, period, start)
         if (backAt < from && amount < 0 && backAt >= from - lateMs) sum.lateBack -= amount
@@ -57,12 +57,12 @@ export class RunningSums {
   }
 
   /** The periods that may be current, the current one first. */
-  spells(period: 'day' | 'month'): readonly { readonly start: number; readonly from: number }[] {
-    return this.#spells[period]
+  periodsOf(period: 'day' | 'month'): readonly { readonly start: number; readonly from: number }[] {
+    return this.#periods[period]
   }
 
   #isIn(period: 'day' | 'month', start: number, at: number): boolean {
-    return spellsAt(at, this.#zone)[period] === start
+    return periodStartsAt(at, this.#zone)[period] === start
   }
 
   #of(payer: string, period: 'day' | 'month', start: number): Sum {
