@@ -5,7 +5,7 @@ import { callerSlot, type Key, type Reply, type Stage, type Storage } from '../.
 import { Ids } from '../../src/util/index.ts'
 import { newKey } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
-import { someExchange, someGroup, someHost, someKey, someTarget } from '../harness/exchange.ts'
+import { someExchange, someGroup, someHost, someKey, someTarget } from '../harness/request-context.ts'
 import { usageFacet as facet } from '../harness/usage-facet.ts'
 import { seeded } from '../harness/seed.ts'
 

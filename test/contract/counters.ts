@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { Counters, LimitRequest, LimitReservation, Ticket } from '../../src/domain/index.ts'
 import type { Clock } from '../../src/util/index.ts'
-import { HandClock } from '../harness/exchange.ts'
+import { HandClock } from '../harness/request-context.ts'
 import { seeded } from '../harness/seed.ts'
 
 const minute = 60_000

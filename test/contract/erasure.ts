@@ -4,7 +4,7 @@ import type { Key, Level, Storage } from '../../src/domain/index.ts'
 import { Ids } from '../../src/util/index.ts'
 import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import { caseName } from '../harness/case-name.ts'
-import { used } from './segments.ts'
+import { used } from './charge-batches.ts'
 import { clockAt, facts, type Harness, holdOf, line, logRow, newKey, type StorageHarness } from './storage.ts'
 
 const ids = new Ids()

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { FeedEvent, FeedQuery, Key, Storage } from '../../src/domain/index.ts'
 import { clockAt, facts, type Harness, line, newKey, openHarness } from './storage.ts'
-import { used } from './segments.ts'
+import { used } from './charge-batches.ts'
 
 const start = Date.UTC(2026, 10, 30, 23, 59)
 const minute = 60_000

@@ -13,7 +13,7 @@ import {
   weekdays,
 } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
-import { someGroup } from '../harness/exchange.ts'
+import { someGroup } from '../harness/request-context.ts'
 import { diceOf, seed } from '../harness/seed.ts'
 import { clockAt, type Harness, holdOf, line, newKey } from './storage.ts'
 

@@ -1,6 +1,6 @@
 import { openStorage } from '../../src/storage/index.ts'
 import { systemClock } from '../../src/util/index.ts'
-import { used } from './segments.ts'
+import { used } from './charge-batches.ts'
 import { facts, holdOf, line, newKey, silentLog } from './storage.ts'
 
 // A separate process for the storage's contract: `node storage-child.ts URL ROLE JOB [ARGUMENT]`. It reports what it

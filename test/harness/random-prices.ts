@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { Charge } from '../../src/domain/index.ts'
 import { picture } from './pictures.ts'
 import { start } from './start.ts'
-import { createTelling } from './telling.ts'
+import { createTelling } from './reporting.ts'
 import type { diceOf } from './seed.ts'
 
 type Dice = ReturnType<typeof diceOf>

@@ -5,7 +5,7 @@ import type { StoredEvent } from '../../src/domain/index.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
-import { makeFile } from '../harness/log-pages.ts'
+import { makeFile } from '../harness/log-batches.ts'
 import { start } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, movableClock, newVisitor, passwordOfTests } from '../harness/visitor.ts'
 

@@ -7,7 +7,7 @@ import { budgetStatuses, createKey, describeEvent, type FeedEvent, type Key, tig
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
 import { type Harness, newKey, type StorageHarness } from '../contract/storage.ts'
 import { type Answered, askOnce } from '../harness/ask.ts'
-import { HandClock } from '../harness/exchange.ts'
+import { HandClock } from '../harness/request-context.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { checkBooks } from '../harness/shop.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'

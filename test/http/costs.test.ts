@@ -1,6 +1,6 @@
 import t from 'tap'
 import { completeClock } from '../../src/util/index.ts'
-import { HandClock } from '../harness/exchange.ts'
+import { HandClock } from '../harness/request-context.ts'
 import { png } from '../harness/pictures.ts'
 import { type Edits, type Started, start } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, newVisitor, passwordOfTests, type Visitor } from '../harness/visitor.ts'

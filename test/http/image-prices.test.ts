@@ -8,7 +8,7 @@ import { form } from '../harness/forms.ts'
 import { picture, png } from '../harness/pictures.ts'
 import { allCharges, checkBooks } from '../harness/shop.ts'
 import { start, type Started } from '../harness/start.ts'
-import { createTelling, type Telling } from '../harness/telling.ts'
+import { createTelling, type ReportedFacts } from '../harness/reporting.ts'
 
 /** A gateway with one family, whose prices the test sets. */
 function yamlOf(section: string, prices: string, more = '', forward = '{ all: true }'): string {
@@ -42,11 +42,11 @@ routes:
 
 type Sold = Started & {
   /** Sets the output facts in the next answer. */
-  readonly tell: (facts: Telling) => void
+  readonly tell: (facts: ReportedFacts) => void
   /** Sends a request whose answer has these pictures and output facts; returns its status and text. */
   readonly buy: (
     fields: { readonly [name: string]: Json },
-    facts: Telling,
+    facts: ReportedFacts,
     answer: object,
     status?: number,
   ) => Promise<{ readonly status: number; readonly text: string }>

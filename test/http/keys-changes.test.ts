@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createKey, rotateKey, type Storage } from '../../src/index.ts'
 import { openDatabase } from '../harness/database.ts'
-import { HandClock } from '../harness/exchange.ts'
+import { HandClock } from '../harness/request-context.ts'
 import { type Started, start, type StartOptions } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
 

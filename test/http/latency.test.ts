@@ -5,7 +5,7 @@ import { summarize } from '../../src/storage/journal/summary.ts'
 import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
 import { kindOfRow, type LatencyRow, type LogRow } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
-import { minute, noon, open, rowAt, write } from '../harness/log-pages.ts'
+import { minute, noon, open, rowAt, write } from '../harness/log-batches.ts'
 import { start } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
 

@@ -19,7 +19,7 @@ import {
   someKey,
   somePlan,
   someTarget,
-} from '../harness/exchange.ts'
+} from '../harness/request-context.ts'
 import { caseName } from '../harness/case-name.ts'
 
 /** Keys in a Map that records how it was called. `answer` decides the result of a lookup. */

@@ -3,7 +3,7 @@ import type { LimitRequest } from '../../src/domain/index.ts'
 import { MemoryCounters } from '../../src/storage/counters/memory.ts'
 import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
 import { countersContract } from '../contract/counters.ts'
-import { KeptLog } from '../harness/exchange.ts'
+import { KeptLog } from '../harness/request-context.ts'
 import { redisMissing, startRedis } from '../harness/redis.ts'
 import { startRedisCluster } from '../harness/redis-cluster.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { MemoryCounters } from '../../src/storage/counters/memory.ts'
-import { HandClock } from '../harness/exchange.ts'
+import { HandClock } from '../harness/request-context.ts'
 
 t.test('windows of idle keys are dropped: a million keys use the memory of one busy minute', async t => {
   const clock = new HandClock()

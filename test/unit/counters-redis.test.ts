@@ -10,7 +10,7 @@ import { openCounters } from '../../src/storage/counters/index.ts'
 import { RedisCounters, type RedisCountersOptions } from '../../src/storage/counters/redis/counters.ts'
 import { places, ticketOf, window } from '../contract/counters.ts'
 import type { Job } from '../contract/counters-child.ts'
-import { HandClock, KeptLog } from '../harness/exchange.ts'
+import { HandClock, KeptLog } from '../harness/request-context.ts'
 import { redisMissing, startRedis } from '../harness/redis.ts'
 import { caseName } from '../harness/case-name.ts'
 

@@ -5,7 +5,7 @@ import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
 import { turnScript } from '../../src/storage/counters/redis/scripts.ts'
 import { Turn } from '../../src/storage/counters/redis/turn.ts'
 import { fresh, places, ticketOf, window } from '../contract/counters.ts'
-import { KeptLog } from '../harness/exchange.ts'
+import { KeptLog } from '../harness/request-context.ts'
 import { type RedisServer, redisMissing, startRedis } from '../harness/redis.ts'
 
 const skip = redisMissing()

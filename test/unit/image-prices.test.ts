@@ -25,7 +25,7 @@ import { type AskedSize, createResponseMetadata, type ResponseMetadata } from '.
 import { readCost } from '../../src/util/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
 import { caseName } from '../harness/case-name.ts'
-import { someTarget } from '../harness/exchange.ts'
+import { someTarget } from '../harness/request-context.ts'
 import { jpegHead, jpegProfiles, pngHead } from '../harness/image-heads.ts'
 import { seed, seeded } from '../harness/seed.ts'
 

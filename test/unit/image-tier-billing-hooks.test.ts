@@ -25,7 +25,15 @@ import {
   type Outcome,
   type Target,
 } from '../../src/plugin-api/index.ts'
-import { KeptLog, refusalOf, someExchange, someGroup, someHost, someKey, someTarget } from '../harness/exchange.ts'
+import {
+  KeptLog,
+  refusalOf,
+  someExchange,
+  someGroup,
+  someHost,
+  someKey,
+  someTarget,
+} from '../harness/request-context.ts'
 import { pngHead } from '../harness/image-heads.ts'
 import { caseName } from '../harness/case-name.ts'
 

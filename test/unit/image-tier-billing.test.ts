@@ -25,7 +25,7 @@ import {
 } from '../../src/domain/index.ts'
 import type { AskedSize } from '../../src/plugin-api/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
-import { someTarget } from '../harness/exchange.ts'
+import { someTarget } from '../harness/request-context.ts'
 import {
   avifHead,
   bmpHead,

@@ -12,11 +12,11 @@ import { createPool, Session } from '../../src/storage/postgres/connect.ts'
 import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import type { QueryProgram, Rows } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
-import { used } from '../contract/segments.ts'
+import { used } from '../contract/charge-batches.ts'
 import { clockAt, facts, holdOf, logRow, newKey } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
 import { caseName } from '../harness/case-name.ts'
-import { count, insertOld, makeFile, minute, noon, open, rowAt, watch, write } from '../harness/log-pages.ts'
+import { count, insertOld, makeFile, minute, noon, open, rowAt, watch, write } from '../harness/log-batches.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
 const bodiesOf = (given: readonly Rows[]): number => given.flat().filter(row => row['body'] !== undefined).length

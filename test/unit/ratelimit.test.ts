@@ -9,7 +9,15 @@ import {
   type Target,
   tokenUseSlot,
 } from '../../src/plugin-api/index.ts'
-import { HandClock, refusalOf, someExchange, someGroup, someHost, someKey, someTarget } from '../harness/exchange.ts'
+import {
+  HandClock,
+  refusalOf,
+  someExchange,
+  someGroup,
+  someHost,
+  someKey,
+  someTarget,
+} from '../harness/request-context.ts'
 import { seed, seeded } from '../harness/seed.ts'
 import { caseName } from '../harness/case-name.ts'
 

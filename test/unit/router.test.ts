@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Router } from '../../src/engine/router.ts'
-import { someRoute } from '../harness/exchange.ts'
+import { someRoute } from '../harness/request-context.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const routes = [

@@ -10,7 +10,7 @@ import { nearestRatio, parseRatio, resolutionOf } from '../../plugins/size-norma
 import { scanObject } from '../../src/engine/fields.ts'
 import { type Body, type Json, readField } from '../../src/domain/index.ts'
 import { askedSizeSlot, type Target } from '../../src/plugin-api/index.ts'
-import { refusalOf, someExchange, someHost, someTarget } from '../harness/exchange.ts'
+import { refusalOf, someExchange, someHost, someTarget } from '../harness/request-context.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const admits = new Ajv({ useDefaults: true, allowUnionTypes: true }).compile<SizeFacet>(facetSchema)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
-import { toldContract } from '../contract/budget-told.ts'
+import { toldContract } from '../contract/budget-events.ts'
 import {
   levelsContract,
   levelsOfCallers,
@@ -11,7 +11,7 @@ import {
 } from '../contract/levels.ts'
 import { openingContract } from '../contract/opening.ts'
 import { holdOf, line, newKey } from '../contract/storage.ts'
-import { someKey } from '../harness/exchange.ts'
+import { someKey } from '../harness/request-context.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
 t.test('payers that limit a request', async t => levelsOfCallers(t, someKey))

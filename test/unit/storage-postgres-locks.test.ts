@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { HoldRequest, Key, Level, ChargeItem } from '../../src/domain/index.ts'
 import { clockAt, facts, holdOf, line, newKey } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
-import { HandClock } from '../harness/exchange.ts'
+import { HandClock } from '../harness/request-context.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
 // Two transactions that wait for each other block for a second, until PostgreSQL ends one of them; so do all that wait

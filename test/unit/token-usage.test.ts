@@ -35,7 +35,7 @@ import {
   type UsageRule,
 } from '../../src/domain/index.ts'
 import type { Outcome } from '../../src/plugin-api/index.ts'
-import { KeptLog, someTarget } from '../harness/exchange.ts'
+import { KeptLog, someTarget } from '../harness/request-context.ts'
 import { caseName } from '../harness/case-name.ts'
 import { seed, seeded } from '../harness/seed.ts'
 import { usageFacet } from '../harness/usage-facet.ts'

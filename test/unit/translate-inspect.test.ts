@@ -6,7 +6,7 @@ import { facetSchema, type TranslateFacet } from '../../plugins/translate/schema
 import { loadConfig } from '../../src/index.ts'
 import type { Family, ForwardRule, Model } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
-import { someTarget } from '../harness/exchange.ts'
+import { someTarget } from '../harness/request-context.ts'
 import { editShipped } from '../harness/project.ts'
 
 const admits = new Ajv({ useDefaults: true, allowUnionTypes: true, formats: { duration: true, bytes: true } })

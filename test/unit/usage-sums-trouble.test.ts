@@ -3,10 +3,10 @@ import { firstIdAt } from '../../src/util/index.ts'
 import { sumUp } from '../../src/storage/journal/sum-up.ts'
 import { summarize } from '../../src/storage/journal/summary.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
-import { used } from '../contract/segments.ts'
+import { used } from '../contract/charge-batches.ts'
 import { clockAt, facts, logRow, newKey } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
-import { makeFile, minute, noon, watch } from '../harness/log-pages.ts'
+import { makeFile, minute, noon, watch } from '../harness/log-batches.ts'
 
 const day = 86_400_000
 

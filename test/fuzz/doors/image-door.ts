@@ -14,7 +14,7 @@ import {
   type Stores,
 } from '../../../src/domain/index.ts'
 import { askedSizeSlot, type Outcome } from '../../../src/plugin-api/index.ts'
-import { someExchange, someGroup, someHost, someKey, someTarget } from '../../harness/exchange.ts'
+import { someExchange, someGroup, someHost, someKey, someTarget } from '../../harness/request-context.ts'
 import { pieces } from '../fuzzer.ts'
 import type { Meter } from '../meter.ts'
 

@@ -14,7 +14,7 @@ import {
   treeOf,
   type UnitName,
 } from '../../../src/domain/index.ts'
-import { someExchange, someGroup, someHost, someKey, someTarget } from '../../harness/exchange.ts'
+import { someExchange, someGroup, someHost, someKey, someTarget } from '../../harness/request-context.ts'
 import { usageFacet as facet } from '../../harness/usage-facet.ts'
 import { type Fuzzer, insist, pieces } from '../fuzzer.ts'
 import type { Meter } from '../meter.ts'

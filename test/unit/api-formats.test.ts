@@ -11,7 +11,7 @@ import { dialects, findDialect, guessDialect } from '../../src/api-formats/index
 import { requestHeaders, upstreamQuery } from '../../src/engine/headers.ts'
 import { type Answer, type Failure, failures, type Upstream } from '../../src/domain/index.ts'
 import type { ApiFormat, Head, ListedModel } from '../../src/plugin-api/index.ts'
-import { someTarget } from '../harness/exchange.ts'
+import { someTarget } from '../harness/request-context.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const fail = failures({

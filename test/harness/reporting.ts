@@ -2,7 +2,7 @@ import { type AnyPlugin, definePlugin } from '../../src/index.ts'
 import { createResponseMetadata, responseMetadataSlot } from '../../src/plugin-api/index.ts'
 
 /** Output facts in an answer, next to its images. */
-export type Telling = {
+export type ReportedFacts = {
   readonly sizes?: readonly (readonly [width: number, height: number])[]
   readonly facts?: { readonly [name: string]: string | number | boolean }
   readonly count?: number
@@ -23,8 +23,8 @@ const facet = {
  * A plugin that sets output facts, like a plugin that parses a vendor's text: the next answer has the facts given to
  * `next`. Its section names the facts.
  */
-export function createTelling(): { readonly plugin: AnyPlugin; readonly next: (telling: Telling) => void } {
-  const waiting: Telling[] = []
+export function createTelling(): { readonly plugin: AnyPlugin; readonly next: (telling: ReportedFacts) => void } {
+  const waiting: ReportedFacts[] = []
   const plugin = definePlugin({
     name: 'telling',
     facet,

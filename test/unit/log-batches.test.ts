@@ -18,7 +18,7 @@ import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { openDatabase } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { caseName } from '../harness/case-name.ts'
-import { count, insertOld, makeFile, minute, noon, open, rowAt, write } from '../harness/log-pages.ts'
+import { count, insertOld, makeFile, minute, noon, open, rowAt, write } from '../harness/log-batches.ts'
 import { seed } from '../harness/seed.ts'
 
 t.test('[9.4] a page returns its rows in the order of their ids, each id once', async t => {

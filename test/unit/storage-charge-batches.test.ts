@@ -1,7 +1,7 @@
 import t from 'tap'
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
 import { refundsContract } from '../contract/refunds.ts'
-import { segmentsContract, used } from '../contract/segments.ts'
+import { segmentsContract, used } from '../contract/charge-batches.ts'
 import { facts, newKey, openHarness } from '../contract/storage.ts'
 import { startPostgres } from '../harness/postgres.ts'
 

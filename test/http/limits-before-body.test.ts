@@ -5,7 +5,7 @@ import { systemClock } from '../../src/util/index.ts'
 import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
 import { ticketOf } from '../contract/counters.ts'
 import { caseName } from '../harness/case-name.ts'
-import { KeptLog } from '../harness/exchange.ts'
+import { KeptLog } from '../harness/request-context.ts'
 import { type RedisServer, redisMissing, startRedis } from '../harness/redis.ts'
 import { start } from '../harness/start.ts'
 
