@@ -73,6 +73,6 @@ function endOf(text: string, at: number): number {
 }
 
 /** A text in the form of `normalize`. */
-export function spell(text: string): string {
+export function normalForm(text: string): string {
   return text.replaceAll(invisible, '').normalize('NFKC')
 }

@@ -1,6 +1,6 @@
 import { definePlugin, type Diagnostic } from '../../src/plugin-api/index.ts'
 import { guardHooks } from '../../src/guardrails/index.ts'
-import { buildRules, judgePart, judgeTexts, readsSide, type Rules } from './rules.ts'
+import { buildRules, checkPart, checkTexts, readsSide, type Rules } from './rules.ts'
 import { facetSchema, type PatternsFacet } from './schema.ts'
 
 const name = 'guard-patterns'
@@ -50,8 +50,8 @@ export const guardPatterns = definePlugin({
       {
         name,
         reads: (facet, side) => readsSide(rulesOf(facet), side),
-        whole: (texts, facet, { side }) => judgeTexts(rulesOf(facet), texts, side),
-        part: (text, isEnd, facet) => judgePart(rulesOf(facet), text, isEnd),
+        whole: (texts, facet, { side }) => checkTexts(rulesOf(facet), texts, side),
+        part: (text, isEnd, facet) => checkPart(rulesOf(facet), text, isEnd),
       },
       log,
     )

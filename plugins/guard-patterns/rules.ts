@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Awaitable } from '../../src/plugin-api/index.ts'
 import type { Edit, PartVerdict, Side, Verdict } from '../../src/guardrails/index.ts'
 import { compile, type Pattern, patternOfWords } from './compile.ts'
-import { normalize, type Normalized, spell } from './normalize.ts'
+import { normalize, type Normalized, normalForm } from './normalize.ts'
 import type { PatternsFacet, RuleFacet } from './schema.ts'
 
 type Rule = Pick<RuleFacet, 'name' | 'do' | 'put' | 'on'> & { readonly pattern: Pattern }
@@ -25,7 +25,7 @@ export function buildRules({ rules, longest, normalize: isNormalized }: Patterns
 function buildRule(rule: RuleFacet, isNormalized: boolean): Rule {
   const { name, pattern, words = [], ignore_case: ignoreCase, do: act, put, on } = rule
   // Both forms, because rules read the original text too.
-  const spelled = isNormalized ? words.map(spell).filter((word, i) => word !== '' && word !== words[i]) : []
+  const spelled = isNormalized ? words.map(normalForm).filter((word, i) => word !== '' && word !== words[i]) : []
   const compiled =
     pattern === undefined ? compile(patternOfWords([...words, ...spelled]), true) : compile(pattern, ignoreCase)
   return { name, do: act, put, on, pattern: compiled }
@@ -36,12 +36,12 @@ export function readsSide({ rules }: Rules, side: Side): boolean {
 }
 
 /** Searches long texts in pieces, each in a turn of its own. */
-export function judgeTexts(rules: Rules, texts: readonly string[], side: Side): Awaitable<Verdict> {
+export function checkTexts(rules: Rules, texts: readonly string[], side: Side): Awaitable<Verdict> {
   const chars = texts.reduce((sum, text) => sum + text.length, 0)
-  return chars <= pieceChars ? judgeWhole(rules, texts, side) : judgeInTurns(rules, texts, side)
+  return chars <= pieceChars ? checkWhole(rules, texts, side) : checkInTurns(rules, texts, side)
 }
 
-async function judgeInTurns(rules: Rules, texts: readonly string[], side: Side): Promise<Verdict> {
+async function checkInTurns(rules: Rules, texts: readonly string[], side: Side): Promise<Verdict> {
   const ofPieces = { ...rules, longest: Math.max(rules.longest, longestOfPieces) }
   const edited: string[] = []
   let [isEdited, searched] = [false, 0]
@@ -49,7 +49,7 @@ async function judgeInTurns(rules: Rules, texts: readonly string[], side: Side):
     let [read, at, size] = ['', 0, pieceChars]
     do {
       const piece = text.slice(at, at + size)
-      const verdict = judgePart(ofPieces, piece, at + size >= text.length, side)
+      const verdict = checkPart(ofPieces, piece, at + size >= text.length, side)
       if (verdict.kind === 'block') return verdict
       const { upTo, edits } = verdict
       isEdited ||= edits.length > 0
@@ -68,7 +68,7 @@ async function judgeInTurns(rules: Rules, texts: readonly string[], side: Side):
   return isEdited ? { kind: 'edit', texts: edited } : { kind: 'pass' }
 }
 
-export function judgeWhole(rules: Rules, texts: readonly string[], side: Side): Verdict {
+export function checkWhole(rules: Rules, texts: readonly string[], side: Side): Verdict {
   let isEdited = false
   const edited: string[] = []
   for (const text of texts) {
@@ -81,7 +81,7 @@ export function judgeWhole(rules: Rules, texts: readonly string[], side: Side): 
 }
 
 /** A match that ends within the last characters may continue: its beginning is not released. */
-export function judgePart(rules: Rules, text: string, isEnd: boolean, side: Side = 'response'): PartVerdict {
+export function checkPart(rules: Rules, text: string, isEnd: boolean, side: Side = 'response'): PartVerdict {
   const { longest } = rules
   const normalized = rules.normalize ? normalize(text) : undefined
   const { edits, rule } = findMatches(rules, text, normalized, { side, open: isEnd ? 0 : longest })

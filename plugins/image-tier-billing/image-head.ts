@@ -1,4 +1,4 @@
-import { headBytesMax, judge, type Measured, measure } from './measure.ts'
+import { headBytesMax, measuredOf, type Measured, measure } from './measure.ts'
 import type { SizeReader } from './stream-size.ts'
 
 /** The maximum number of examined characters of one string, whatever they decode to; it bounds malicious blanks. */
@@ -208,7 +208,7 @@ export class ImageHead {
     reader.push(byte)
     if (reader.found === 'more') return
     this.#reader = undefined
-    this.#measured = judge(this.#measured.mime ?? '', reader.found)
+    this.#measured = measuredOf(this.#measured.mime ?? '', reader.found)
     if (this.#measured.kind === 'size') this.#weigh(false)
     else this.#settle(this.#measured)
   }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FilePart, Json } from '../../src/plugin-api/index.ts'
 import { picturePartsOf, picturesOf, type Sent } from './request-fields.ts'
 import { countsInput, fieldsOf, type LineFacet, type Measured as MeasuredInputs } from './line-rules.ts'
-import { headBytesMax, judge, measure, type Measured, sizeOf } from './measure.ts'
+import { headBytesMax, measuredOf, measure, type Measured, sizeOf } from './measure.ts'
 import type { BillingFacet } from './schema.ts'
 import type { Found, SizeReader } from './stream-size.ts'
 import type { Size } from './tier.ts'
@@ -92,7 +92,7 @@ async function measurePieces(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): 
     isFirst = false
     if (following?.reader) {
       const found = readOn(following.reader, piece)
-      if (found !== 'more') return sizeOf(judge(following.mime ?? '', found)).size
+      if (found !== 'more') return sizeOf(measuredOf(following.mime ?? '', found)).size
       continue
     }
     // The piece of a file may be lent memory.

@@ -40,15 +40,17 @@ export function measure(head: Buffer): Measured {
   if ('open' in format) {
     const reader = format.open()
     for (let i = 0; i < head.length && reader.found === 'more'; i++) reader.push(head[i] as number)
-    return reader.found === 'more' ? { kind: 'more', mime, bytesMax: headBytesMax, reader } : judge(mime, reader.found)
+    return reader.found === 'more'
+      ? { kind: 'more', mime, bytesMax: headBytesMax, reader }
+      : measuredOf(mime, reader.found)
   }
   const found = format.read(head.length > headBytesMax ? head.subarray(0, headBytesMax) : head)
-  if (found !== 'more') return judge(mime, found)
+  if (found !== 'more') return measuredOf(mime, found)
   return head.length >= headBytesMax ? { kind: 'undecodable', mime } : { kind: 'more', mime, bytesMax: headBytesMax }
 }
 
 /** Accepts a size that an image can have. */
-export function judge(mime: string, found: Exclude<Found, 'more'>): Measured {
+export function measuredOf(mime: string, found: Exclude<Found, 'more'>): Measured {
   if (found === 'none' || !isEdge(found.width) || !isEdge(found.height)) return { kind: 'undecodable', mime }
   const { width, height, bytesMin = 0 } = found
   if (width > edgeMax || height > edgeMax || width * height > areaMax)

@@ -93,7 +93,7 @@ export const multipartRewrite = definePlugin({
 
       onTarget(context, target, facet: Facet | undefined) {
         if (target.body.kind !== 'form' || !facet) return
-        for (const part of target.body.parts) judgePart(facet, part)
+        for (const part of target.body.parts) checkPart(facet, part)
         context.slots.put(forwardedFilesSlot, keptFiles(target.body.parts, facet))
       },
 
@@ -175,7 +175,7 @@ function fileFieldsOf({ families, models }: CompiledConfig, operation: string): 
 }
 
 /** @throws Failure for a text in a file field, and for a file that belongs to such a field and would be dropped */
-function judgePart(facet: Facet, part: Part): void {
+function checkPart(facet: Facet, part: Part): void {
   const { kind, name } = part
   if (kind === 'text' && rule(facet, part)) throw fail('form_field_is_file', { name }, { param: name })
   const base = baseOf(name)

@@ -26,7 +26,7 @@ export type EngineParts = {
   /** The API format of a route, by the route's name for it; for `by-caller` the client's. */
   dialect(name: string, head: Head): ApiFormat | undefined
   /** The API format of errors raised before a route is known. */
-  guessDialect(path: string, headers: IncomingMessage['headers']): ApiFormat
+  guessApiFormat(path: string, headers: IncomingMessage['headers']): ApiFormat
   readonly local: ReadonlyMap<string, LocalAnswer>
   /** Turns an upstream's configured url into one that can be dialled. */
   resolveUrl(url: string): string

@@ -221,7 +221,7 @@ export class Engine {
     const id = this.#parts.ids.next('req_', this.#parts.clock.now())
     const failure = unreadFailure(code)
     this.#parts.unread?.(failure)
-    const answer = errorAnswer(this.#parts.guessDialect('/', {}), failure, id)
+    const answer = errorAnswer(this.#parts.guessApiFormat('/', {}), failure, id)
     return { ...answer, headers: { ...idHeaders(id), ...answer.headers } }
   }
 

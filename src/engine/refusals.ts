@@ -13,7 +13,7 @@ import { clientFormat, errorAnswer, ownHeaders, sendAnswer } from './respond.ts'
 type RefusalParts = {
   readonly clock: Clock
   readonly log: Log
-  guessDialect(path: string, headers: IncomingMessage['headers']): ApiFormat
+  guessApiFormat(path: string, headers: IncomingMessage['headers']): ApiFormat
 }
 
 /**
@@ -43,7 +43,7 @@ export function refuse(request: ActiveRequest, error: unknown, parts: RefusalPar
     res.socket?.resetAndDestroy()
     return { kind: 'cut', by: 'gateway', status: res.statusCode, reach, failure }
   }
-  const format = (context && clientFormat(context)) ?? parts.guessDialect(req.url ?? '/', req.headers)
+  const format = (context && clientFormat(context)) ?? parts.guessApiFormat(req.url ?? '/', req.headers)
   const isInDoubt = reach === 'unknown' || reach === 'truncated'
   const shown = isInDoubt && context?.notes.charge ? withoutRetry(failure) : failure
   const headers = context ? ownHeaders(context, clock.now()) : corsHeaders(req, request.running.plan.server.corsOrigins)

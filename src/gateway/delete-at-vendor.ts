@@ -1,4 +1,4 @@
-import { findDialect } from '../api-formats/index.ts'
+import { findApiFormat } from '../api-formats/index.ts'
 import {
   type Call,
   type CompiledConfig,
@@ -76,7 +76,7 @@ function deletes({ method, object }: Route, { kind, id }: StoredObject): boolean
 function toDeletion(route: Route, object: StoredObject, upstream: Upstream, call: Call | undefined): Deletion {
   const { prefix = '', headers: wanted = {} } = route.object?.of ?? {}
   const head = { method: 'DELETE', path: route.path, query: '', headers: {}, remote: '' }
-  const headers = { ...findDialect(route.dialect, head)?.requestDefaults, ...wanted, ...call?.headers }
+  const headers = { ...findApiFormat(route.dialect, head)?.requestDefaults, ...wanted, ...call?.headers }
   const own = fixedHeaders(upstream)
   const more = Object.entries(headers).filter(([name]) => !own.names.has(name))
   const path = fillPath(call?.path ?? route.upstreamPath, { id: object.id.slice(prefix.length), model: object.model })

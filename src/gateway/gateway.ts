@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { describeChanges } from '../config/index.ts'
-import { findDialect, guessDialect } from '../api-formats/index.ts'
+import { findApiFormat, guessApiFormat } from '../api-formats/index.ts'
 import type { CallerSocket, Engine, EngineParts } from '../engine/index.ts'
 import { hasSoundHost, takeOriginForm } from '../engine/request-target.ts'
 import {
@@ -284,8 +284,8 @@ async function startEngine(
   const count = (...event: Parameters<Metrics['unrouted']>): void => metrics.unrouted(...event)
   const unrouted = createUnroutedLog({ clock, log, count, plan: () => engine.running.plan })
   const parts: EngineParts = {
-    dialect: (name, head) => findDialect(name, head),
-    guessDialect,
+    dialect: (name, head) => findApiFormat(name, head),
+    guessApiFormat,
     local: createLocalAnswers(storage, clock.now(), { clock, random }),
     objects: storage.objects,
     createLinkSecret: (context, model, expiresAt) => createLinkSecret({ storage, random }, context, model, expiresAt),

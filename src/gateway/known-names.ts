@@ -1,5 +1,5 @@
 import { isConsolePath } from './console-listener.ts'
-import { dialects } from '../api-formats/index.ts'
+import { apiFormats } from '../api-formats/index.ts'
 import { operationTraits } from '../operations/index.ts'
 import { simulatorNames } from '../simulator/names.ts'
 
@@ -8,7 +8,7 @@ const localAnswerNames = ['models', 'model', 'charge', 'job', 'objects', 'client
 
 /** Names that a configuration may use without defining them, in this version. */
 export const knownNames = {
-  dialects: [...dialects.keys()],
+  dialects: [...apiFormats.keys()],
   answers: localAnswerNames,
   operations: operationTraits,
   simulators: simulatorNames,

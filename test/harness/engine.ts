@@ -78,7 +78,7 @@ export async function startEngine(t: Test, options: BareOptions = {}): Promise<B
   const engine = new Engine(
     {
       dialect: () => dialect,
-      guessDialect: () => dialect,
+      guessApiFormat: () => dialect,
       local: new Map(),
       resolveUrl: url => url,
       began: ignore,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findWords, rateOf, readBounds } from './plain-words.ts'
+import { findRetiredNames, findWords, isRetired, rateOf, readBounds } from './plain-words.ts'
 
 t.test('no folder has more hard words than its limit allows', t => {
   const bounds = readBounds()
@@ -13,5 +13,14 @@ t.test('no folder has more hard words than its limit allows', t => {
     for (const { file, line, word, better } of folder.found.slice(-40))
       t.comment(`${file}:${line}: "${word}": ${better}`)
   }
+  t.end()
+})
+
+t.test('no file and no export has a retired name', t => {
+  t.strictSame(findRetiredNames(), [])
+  for (const name of ['src/engine/lone-links.ts', 'toldSlot', 'LoneLinks', 'isTold', 'dearest'])
+    t.ok(isRetired(name), name)
+  for (const name of ['src/engine/stand-alone.ts', 'untoldMs', 'doorway', 'readJudgement'])
+    t.notOk(isRetired(name), name)
   t.end()
 })

@@ -19,6 +19,13 @@ const words: readonly (readonly [word: string, better: string])[] = [
   ['bear|bears|bore|borne|bearing', 'carry, accept'],
   ['thereof|therein', 'of it, in it'],
 ]
+/** Words of earlier names: `src` and `plugins` use those of the glossary (docs/architecture.md). */
+const retired: ReadonlySet<string> = new Set(
+  'told tell beside spell dearest lone roster courier standing asker overheard untaken vouched door dialect judge'.split(
+    ' ',
+  ),
+)
+const exported = /^export (?:default )?(?:async )?(?:abstract )?(?:function\*?|const|class|type|interface) (\w+)/gm
 const pattern = new RegExp(`\\b(${words.map(([word]) => word).join('|')})\\b`, 'gi')
 const comment = /^\s*(?:\/\/|\/\*|\*)|\s\/\/ /
 /** A literal in code; a literal with a blank is a message, or SQL. */
@@ -73,6 +80,28 @@ function proseOf(file: string, lines: readonly string[]): readonly string[] {
 function messagesOf(line: string): string {
   const literals = line.match(literal)?.filter(one => one.trim().includes(' ') && !sql.test(one)) ?? []
   return literals.join(' ').replaceAll(/\$\{[^}]*\}/g, '')
+}
+
+/**
+ * Names of files and exports with a word that the field does not use for it. Deprecated names and columns of the
+ * database keep theirs.
+ */
+export function findRetiredNames(): readonly string[] {
+  const listed = execFileSync('git', ['ls-files', '-z', 'src/**.ts', 'src/**.tsx', 'plugins/**.ts'], { cwd: root })
+  const files = listed
+    .toString()
+    .split('\0')
+    .filter(file => file !== '' && !/\/migrations\/|\/deprecated\.ts$/.test(file))
+  return files.flatMap(file => {
+    const text = readFileSync(join(root, file), 'utf8')
+    const names = [...text.matchAll(exported)].map(([, name = '']) => name)
+    return [file, ...names].filter(isRetired).map(name => `${file}: ${name}`)
+  })
+}
+
+/** Whether a name in any case contains a retired word. */
+export function isRetired(name: string): boolean {
+  return (name.match(/[A-Z]?[a-z]+/g) ?? []).some(part => retired.has(part.toLowerCase()))
 }
 
 function betterOf(found: string): string {

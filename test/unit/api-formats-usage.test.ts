@@ -1,12 +1,12 @@
 import t from 'tap'
 import { mergeUsage } from '../../plugins/token-usage/merge-usage.ts'
-import { dialects } from '../../src/api-formats/index.ts'
+import { apiFormats } from '../../src/api-formats/index.ts'
 import type { Counts, Json, Usage } from '../../src/domain/index.ts'
 import type { ApiFormat } from '../../src/plugin-api/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 function style(name: string): ApiFormat {
-  const dialect = dialects.get(name)
+  const dialect = apiFormats.get(name)
   if (!dialect) throw new Error(`no ${name}`)
   return dialect
 }
@@ -255,7 +255,7 @@ t.test('missing or invalid usage is unknown, not 0', async t => {
     { usage: { input_tokens: '5', prompt_tokens: -1, completion_tokens: 1.5, output_tokens: null } },
     { usageMetadata: { promptTokenCount: 1e300 }, totalTokens: null, input_tokens: 'many' },
   ]
-  for (const dialect of dialects.values())
+  for (const dialect of apiFormats.values())
     for (const operation of operations)
       for (const body of bodies) {
         t.equal(dialect.usageOf(operation, body), null, `${dialect.name} ${operation} ${JSON.stringify(body)}`)

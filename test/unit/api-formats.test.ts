@@ -7,7 +7,7 @@ import OpenAI, { APIError as OpenaiApiError } from 'openai'
 import OpenAI4 from 'openai4'
 import OpenAI6 from 'openai6'
 import t from 'tap'
-import { dialects, findDialect, guessDialect } from '../../src/api-formats/index.ts'
+import { apiFormats, findApiFormat, guessApiFormat } from '../../src/api-formats/index.ts'
 import { requestHeaders, upstreamQuery } from '../../src/engine/headers.ts'
 import { type Answer, type Failure, failures, type Upstream } from '../../src/domain/index.ts'
 import type { ApiFormat, Head, ListedModel } from '../../src/plugin-api/index.ts'
@@ -61,7 +61,7 @@ const id = 'req_1'
 const since = Date.UTC(2026, 10, 20, 12, 40, 59, 500)
 
 function style(name: string): ApiFormat {
-  const dialect = dialects.get(name)
+  const dialect = apiFormats.get(name)
   if (!dialect) throw new Error(`no ${name}`)
   return dialect
 }
@@ -176,7 +176,7 @@ async function drain(stream: AsyncIterable<unknown>): Promise<unknown[]> {
 }
 
 t.test('every API format accepts the key in Authorization and in x-api-key', async t => {
-  for (const dialect of dialects.values()) {
+  for (const dialect of apiFormats.values()) {
     const head = someHead({ headers: { authorization: 'bearer  one ', 'x-api-key': 'two' } })
     t.strictSame(dialect.credentials(head), ['one', 'two'], dialect.name)
     t.strictSame(dialect.credentials(someHead({})), [], dialect.name)
@@ -186,7 +186,7 @@ t.test('every API format accepts the key in Authorization and in x-api-key', asy
 
 t.test('only the Gemini format accepts x-goog-api-key and ?key=', async t => {
   const head = someHead({ query: 'alt=sse&key=two&pageToken=x&key=thr%65e&key=', headers: { 'x-goog-api-key': 'one' } })
-  for (const dialect of dialects.values())
+  for (const dialect of apiFormats.values())
     t.strictSame(dialect.credentials(head), dialect.name === 'google' ? ['one', 'two', 'three'] : [], dialect.name)
 })
 
@@ -242,10 +242,10 @@ t.test("by-caller is the client's own format", async t => {
     ['google', { path: '/v1/v1beta/models/x' }],
   ]
   for (const [name, head] of rows)
-    t.equal(findDialect('by-caller', someHead({ path: '/v1/models', ...head }))?.name, name, JSON.stringify(head))
-  for (const name of dialects.keys())
-    t.equal(findDialect(name, someHead({ path: '/v1beta/x' }))?.name, name, caseName({ name }))
-  t.equal(findDialect('nobody', someHead({})), undefined)
+    t.equal(findApiFormat('by-caller', someHead({ path: '/v1/models', ...head }))?.name, name, JSON.stringify(head))
+  for (const name of apiFormats.keys())
+    t.equal(findApiFormat(name, someHead({ path: '/v1beta/x' }))?.name, name, caseName({ name }))
+  t.equal(findApiFormat('nobody', someHead({})), undefined)
 })
 
 t.test('before a route is known the path or a header may show the format, and in doubt an error is hybrid', async t => {
@@ -266,7 +266,7 @@ t.test('before a route is known the path or a header may show the format, and in
     ['elevenlabs', '/v1/text-to-speech/x/with-timestamps'],
     ['elevenlabs', '/v1/nothing', { 'xi-api-key': 'x' }],
   ]
-  for (const [name, url, headers = {}] of rows) t.equal(guessDialect(url, headers).name, name, url)
+  for (const [name, url, headers = {}] of rows) t.equal(guessApiFormat(url, headers).name, name, url)
 })
 
 t.test('the OpenAI SDKs read every error completely', async t => {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { normalize, spell } from '../../plugins/guard-patterns/normalize.ts'
-import { buildRules, judgePart, judgeTexts, judgeWhole } from '../../plugins/guard-patterns/rules.ts'
+import { normalize, normalForm } from '../../plugins/guard-patterns/normalize.ts'
+import { buildRules, checkPart, checkTexts, checkWhole } from '../../plugins/guard-patterns/rules.ts'
 import type { PatternsFacet } from '../../plugins/guard-patterns/schema.ts'
 import { caseName } from '../harness/case-name.ts'
 import { diceOf, seed } from '../harness/seed.ts'
@@ -22,7 +22,7 @@ function rulesOf(rules: readonly Partial<RuleFacet>[], more: Partial<PatternsFac
 }
 
 function masked(rules: ReturnType<typeof rulesOf>, text: string): string {
-  const verdict = judgeWhole(rules, [text], 'request')
+  const verdict = checkWhole(rules, [text], 'request')
   return verdict.kind === 'edit'
     ? (verdict.texts[0] ?? '')
     : verdict.kind === 'block'
@@ -65,7 +65,7 @@ t.test('a text is normalised as a whole: nothing can separate a letter from its 
   const others: string[] = []
   for (let round = 0; round < 2000; round++) {
     const text = Array.from({ length: 1 + dice(5) }, () => pieces[dice(pieces.length)]).join('')
-    if ((normalize(text)?.text ?? text) !== spell(text)) others.push(JSON.stringify(text))
+    if ((normalize(text)?.text ?? text) !== normalForm(text)) others.push(JSON.stringify(text))
   }
   t.same(others, [])
   const rules = rulesOf([{ words: ['Café', 'ガンダム', '한국'] }])
@@ -120,7 +120,7 @@ t.test('a stream is masked like a complete text, however it is cut and spelled',
       const next = Math.min(text.length, at + 1 + dice(9))
       unsent += text.slice(at, next)
       at = next
-      const verdict = judgePart(rules, unsent, at === text.length)
+      const verdict = checkPart(rules, unsent, at === text.length)
       if (verdict.kind !== 'release') throw new Error('nothing blocks')
       let from = 0
       for (const edit of verdict.edits) {
@@ -149,9 +149,9 @@ t.test('long texts are searched in several turns, with the same result', async t
     let isOver = false
     const count = (): void => void (turns++, isOver || setImmediate(count))
     setImmediate(count)
-    const verdict = await judgeTexts(rules, texts, 'request')
+    const verdict = await checkTexts(rules, texts, 'request')
     isOver = true
-    const expected = judgeWhole(rules, texts, 'request')
+    const expected = checkWhole(rules, texts, 'request')
     t.equal(verdict.kind, expected.kind, name)
     if (verdict.kind === 'edit' && expected.kind === 'edit')
       t.ok(
@@ -161,5 +161,5 @@ t.test('long texts are searched in several turns, with the same result', async t
     t.ok(turns >= 1, name)
   }
   const blocking = rulesOf([{ words: ['secret'], do: 'block' }])
-  t.match(await judgeTexts(blocking, [`${line.repeat(9_000)}secret`], 'request'), { kind: 'block', rule: 'rule-0' })
+  t.match(await checkTexts(blocking, [`${line.repeat(9_000)}secret`], 'request'), { kind: 'block', rule: 'rule-0' })
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { smallestRequest } from '../../src/cli/smallest-request.ts'
 import { curlOf } from '../../src/console/pages/logs/curl-of.ts'
 import { snippets } from '../../src/console/snippets.ts'
-import { dialects } from '../../src/api-formats/index.ts'
+import { apiFormats } from '../../src/api-formats/index.ts'
 import { operations } from '../../src/operations/index.ts'
 import { shownOperations } from '../../src/operations/shown.ts'
 
@@ -36,7 +36,7 @@ t.test("the content of an operation's requests matches its smallest one and its 
 })
 
 t.test('formats are the supported ones', async t => {
-  for (const { name, style } of operations) t.ok(dialects.has(style), name)
+  for (const { name, style } of operations) t.ok(apiFormats.has(style), name)
 })
 
 t.test('a model is tested with text before images, and not at all without a small request', async t => {

@@ -7,7 +7,7 @@ import { findOperation } from '../../src/operations/index.ts'
 import { pageRoutes } from '../../src/admin/pages/index.ts'
 import { chooseLanguage } from '../../src/admin/pages/language.ts'
 import type { Pages } from '../../src/admin/pages/page-data.ts'
-import { dialects } from '../../src/api-formats/index.ts'
+import { apiFormats } from '../../src/api-formats/index.ts'
 import { failures, type PricedModel, type TierReach } from '../../src/domain/index.ts'
 import { listPrices, loadConfig } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -179,7 +179,7 @@ t.test('the documented shape of an error matches its API format', async t => {
   })
   const ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
   for (const style of ['openai', 'anthropic', 'google', 'cohere']) {
-    const { body } = dialects.get(style)?.error(fail('body_too_large'), 'req_1') ?? {}
+    const { body } = apiFormats.get(style)?.error(fail('body_too_large'), 'req_1') ?? {}
     const shape = errorShapes[style]
     t.ok(shape, style)
     t.ok(ajv.validate(shape ?? false, JSON.parse(String(body))), `${style}: ${ajv.errorsText()}`)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { EventReading, JsonReading, type Reading } from '../../plugins/token-usage/reading.ts'
-import { dialects } from '../../src/api-formats/index.ts'
+import { apiFormats } from '../../src/api-formats/index.ts'
 import type { Json } from '../../src/domain/index.ts'
 import type { ApiFormat } from '../../src/plugin-api/index.ts'
 import { usageCounts, type UsageCounts } from '../cases/usage-counts.ts'
@@ -9,7 +9,7 @@ import { usageCounts, type UsageCounts } from '../cases/usage-counts.ts'
 const padding = 'x'.repeat(40_000)
 
 function readingOf({ dialect, operation }: UsageCounts, isStream: boolean): Reading {
-  const options = { dialect: dialects.get(dialect) as ApiFormat, operation, bytesPerToken: 4, removesUsage: false }
+  const options = { dialect: apiFormats.get(dialect) as ApiFormat, operation, bytesPerToken: 4, removesUsage: false }
   return isStream ? new EventReading(options) : new JsonReading(options)
 }
 
@@ -46,7 +46,7 @@ t.test('every count and fact of a report is read, from whole answers of any leng
 })
 
 t.test('an unknown count is reported by its name', async t => {
-  const report = (usage: Json) => (dialects.get('openai') as ApiFormat).usageOf('chat', { usage })
+  const report = (usage: Json) => (apiFormats.get('openai') as ApiFormat).usageOf('chat', { usage })
   t.same(report({ prompt_tokens: 1, completion_tokens: 2, hologram_tokens: 3, more: { a: 1 } })?.unread, [
     'hologram_tokens',
   ])

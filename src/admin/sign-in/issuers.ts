@@ -21,7 +21,7 @@ export type Proof = {
   readonly verifier: string
 }
 
-export type Vouched = { readonly identity: Identity; readonly claims: Claims }
+export type Verified = { readonly identity: Identity; readonly claims: Claims }
 
 type Known = { readonly issuer: Issuer; readonly at: number; readonly metadata: Promise<Oidc.Configuration> }
 
@@ -61,7 +61,7 @@ export class Issuers {
     { redirect, state, nonce, verifier }: Proof,
     query: string,
     request: string,
-  ): Promise<Vouched> {
+  ): Promise<Verified> {
     const oidc = await load()
     const known = await this.#discover(oidc, issuer, request)
     // Uses the gateway's clock instead of the process's. It may have been corrected since the last request.

@@ -4,10 +4,10 @@ import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { noteRefused } from '../session/note-refused.ts'
 import { groupOf, isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
-import type { Vouched } from './issuers.ts'
+import type { Verified } from './issuers.ts'
 import type { LoginState } from './login-state.ts'
 
-type Arrived = Vouched & { readonly request: AdminRequest; readonly issuer: Issuer; readonly errand: LoginState }
+type Arrived = Verified & { readonly request: AdminRequest; readonly issuer: Issuer; readonly errand: LoginState }
 
 /**
  * The user whom an issuer has verified: a user with a link to the identity, a user who gets the link now, or a new

@@ -7,7 +7,7 @@ import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { findBooked } from '../charge-batches/find.ts'
 import type { Booked } from '../charge-batches/parse.ts'
-import { dayMs, eachBooking, partsBeside, wholeSteps } from './summed.ts'
+import { dayMs, eachBooking, partsOutside, wholeSteps } from './summed.ts'
 import { type Tokens, TokenWalk } from './tokens.ts'
 import { type Place, placeOfRow, samePlace, type Uses } from './uses.ts'
 
@@ -34,7 +34,7 @@ export function* addBooked(uses: Uses, match: UsageMatch): QueryProgram<void> {
       outputTokens,
     })
   }
-  for (const part of partsBeside(days, since, until)) {
+  for (const part of partsOutside(days, since, until)) {
     const walk = new TokenWalk({ ...match, since: part.since })
     yield* eachBooking(part, function* (some) {
       const own = some.filter(booked => isOf(booked, match))

@@ -7,7 +7,7 @@ import { addKept, addRow, emptySums, failuresOf } from '../log-batches/sums.ts'
 import { findLogBatches } from '../log-batches/walk.ts'
 import { ask, type QueryProgram, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { eachBooking, hourMs, partsBeside, wholeSteps } from './summed.ts'
+import { eachBooking, hourMs, partsOutside, wholeSteps } from './summed.ts'
 
 export type Span = { readonly since: number; readonly until: number; readonly user?: string }
 
@@ -59,7 +59,7 @@ function* sumSpent({ since, until, user }: Span): QueryProgram<Summary['spent']>
   const sums = new Map<string, number>()
   const add = (currency: string, amount: number): void => void sums.set(currency, (sums.get(currency) ?? 0) + amount)
   for (const row of rows) add(text(row, 'currency'), whole(row, 'amount'))
-  for (const part of partsBeside(hours, since, until))
+  for (const part of partsOutside(hours, since, until))
     yield* eachBooking(part, some => {
       for (const { payer, terms, amount } of some)
         if (user === undefined || payer.user_name === user) add(terms.currency, amount)

@@ -18,7 +18,7 @@ export function wholeSteps(since: number, until: number, stepMs: number): Steps 
 }
 
 /** The parts between two times that whole steps do not cover. */
-export function partsBeside({ from, to, stepMs }: Steps, since: number, until: number): readonly Part[] {
+export function partsOutside({ from, to, stepMs }: Steps, since: number, until: number): readonly Part[] {
   const [begin, end] = [from * stepMs, to * stepMs]
   if (begin >= end) return [{ since, until, which: 'all' }]
   const parts: readonly Part[] = [
