@@ -54,6 +54,12 @@ t.test('a stream whose first event is an error becomes an error status with its 
       429,
       { type: 'error', error: { code: 'rate_limit_exceeded' } },
     ],
+    [
+      'with a long message',
+      data({ error: { message: 'why '.repeat(10_000), code: 429 } }),
+      429,
+      { error: { code: 429 } },
+    ],
     ['behind a greeting', `: hello\n\nretry: 10\n\n${data({ error: { code: 'server_error' } })}`, 500, { error: {} }],
   ]
   for (const [what, text, status, body] of cases) {

@@ -6,8 +6,8 @@ import { mayBeError } from './may-be-error.ts'
 import { soldMembers } from './outcome-table.ts'
 import { isObject } from '../../util/index.ts'
 
-/** No lone error in an answer is longer. */
-export const insideBytesMax = 16_384
+/** A longer answer is no lone error. Some upstreams quote the whole request in an error. */
+export const insideBytesMax = 65_536
 const isEvents = /^text\/event-stream/i
 const isJson = /[/+]json/i
 
