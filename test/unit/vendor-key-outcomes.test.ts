@@ -1,5 +1,5 @@
 import t from 'tap'
-import { FirstEventReader } from '../../src/engine/classify-response/first-event-error.ts'
+import { FirstEventReader, insideBytesMax } from '../../src/engine/classify-response/first-event-error.ts'
 import { classify, readRefusal, refusalInside } from '../../src/engine/classify-response/classify.ts'
 import { mayBeError } from '../../src/engine/classify-response/may-be-error.ts'
 import { limitCodes, outcomes } from '../../src/engine/classify-response/outcome-table.ts'
@@ -264,7 +264,7 @@ t.test('only as much of an answer is read as classifies it', async t => {
   t.same(hear('json', '{"error":null,"data":["x"]}'), { at: 0, refused: false })
   t.same(hear('json', '{"error":{"code":429},', '"data":["picture"]}'), { at: -1, refused: false }, 'a sale')
   t.same(
-    hear('json', '{"error":{"code":429},"x":"', 'y'.repeat(16_384)),
+    hear('json', '{"error":{"code":429},"x":"', 'y'.repeat(insideBytesMax)),
     { at: 1, refused: false },
     'too long for an error',
   )
