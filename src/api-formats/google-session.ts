@@ -141,13 +141,14 @@ class LiveReader implements SessionReader {
   }
 }
 
-/** Whether a message has output of the model. The transcription of the input arrives before the turn. */
+/**
+ * Whether a message has output of the model. The transcription of the input arrives before the turn. An end alone is no
+ * output: an upstream may repeat it.
+ */
 function hasOutput(content: Json | undefined): boolean {
   return (
     either(content, 'modelTurn', 'model_turn') !== undefined ||
-    either(content, 'outputTranscription', 'output_transcription') !== undefined ||
-    either(content, 'generationComplete', 'generation_complete') === true ||
-    either(content, 'turnComplete', 'turn_complete') === true
+    either(content, 'outputTranscription', 'output_transcription') !== undefined
   )
 }
 

@@ -132,6 +132,10 @@ t.test('charges a turn once, wherever its usage is reported, and a later report 
     ['after the end', [modelTurn, over, used(10, 5)]],
     ['several times', [modelTurn, used(4, 1), modelTurn, used(10, 5), { ...over, ...used(10, 5) }]],
     ['again after the end', [modelTurn, { ...over, ...used(10, 5) }, used(10, 5)]],
+    ['end repeated', [modelTurn, { ...over, ...used(10, 5) }, over]],
+    ['end repeated with its usage', [modelTurn, { ...over, ...used(10, 5) }, { ...over, ...used(10, 5) }]],
+    ['end repeated before its usage', [modelTurn, over, over, used(10, 5)]],
+    ['end after its usage, without content', [used(10, 5), over]],
     ['with an interruption', [modelTurn, { serverContent: { interrupted: true } }, { ...over, ...used(10, 5) }]],
     [
       'in snake case',
