@@ -120,6 +120,22 @@ t.test('several keys of a channel are one upstream with several keys', async t =
   t.notMatch([text, ...notes].join(), /made-up-\d/)
 })
 
+t.test('a disabled key keeps its position behind blank lines and unreadable keys', async t => {
+  const file = changedSource('positions', 'channels', row => {
+    if (row['id'] === 1) row['key'] = '\n made-up-1\n\nmade-up-2\n\r\nmade-up-3\n'
+    if (row['id'] === 2) row['key'] = '[{"a": 1}, "made-up-4", "", "made-up-5"]'
+    if (row['id'] === 1) row['channel_info'] = '{"multi_key_status_list":{"1":2,"2":2}}'
+    if (row['id'] === 2) row['channel_info'] = '{"multi_key_status_list":{"3":2}}'
+  })
+  const { secrets, notes } = await importBook(file, 'new-api', { secretsAt: './secrets' })
+  t.same(
+    secrets.filter(one => /^channel-[12](?!\d)/.test(one.name)).map(one => one.value),
+    ['made-up-1', 'made-up-3', 'made-up-4'],
+  )
+  const off = notes.find(note => note.endsWith('its key 2 is left out: it was disabled'))
+  t.match(off, /^channel 1 /)
+})
+
 t.test('all embedding clients can call the embeddings of a Gemini channel', async t => {
   const file = changedSource('gemini', 'channels', row => {
     row['type'] = 24

@@ -56,20 +56,24 @@ export function wordsOf(text: string | undefined): readonly string[] {
   return [...new Set((text ?? '').split(/[,\n]/).map(word => word.trim()))].filter(word => word !== '')
 }
 
-/** Several keys are lines, or a list; another field has the positions of the disabled ones. */
+/**
+ * Several keys are lines, or a list; another field has the positions of the disabled ones. Empty lines and keys that
+ * are not texts count as positions, too.
+ */
 function keysOf(text: string, info: { readonly [name: string]: unknown }, isExport: boolean): Channel['keys'] {
-  const list = text.startsWith('[') ? listOf(parse(text)).filter(one => typeof one === 'string') : []
-  const known = (list.length > 0 ? list : text.split('\n')).map(one => one.trim()).filter(one => one !== '')
+  const list = text.startsWith('[') ? listOf(parse(text)) : []
+  const known = list.some(one => typeof one === 'string') ? list : text.split('\n')
   const count = Math.max(1, Math.min(keysMost, Number(info['multi_key_size'] ?? 1)))
-  const leftOut = known.length === 0 && isExport ? count : 0
-  const values = leftOut > 0 ? Array.from({ length: leftOut }, () => undefined) : known
+  const values = text === '' && isExport ? Array.from({ length: count }, () => undefined) : known
   const states = fieldsOf(info['multi_key_status_list'])
   const reasons = fieldsOf(info['multi_key_disabled_reason'])
-  return values.map((value, i) => {
+  return values.flatMap((one, i) => {
+    const value = typeof one === 'string' ? one.trim() : undefined
+    if (value === '' || (one !== undefined && value === undefined)) return []
     const state = states[String(i)]
     const isOff = state !== undefined && state !== 1 && state !== '1'
     const reason = reasons[String(i)]
-    return { value, off: isOff ? (typeof reason === 'string' ? reason : 'it was disabled') : undefined }
+    return [{ value, off: isOff ? (typeof reason === 'string' ? reason : 'it was disabled') : undefined }]
   })
 }
 
