@@ -136,6 +136,28 @@ t.test('a disabled key keeps its position behind blank lines and unreadable keys
   t.match(off, /^channel 1 /)
 })
 
+t.test('a weight or a priority that is out of its bounds is reported', async t => {
+  const weightless = changedSource('weights', 'channels', row => {
+    if (row['id'] === 1 || row['id'] === 2) row['priority'] = 0
+    if (row['id'] === 1) row['weight'] = '-20'
+    if (row['id'] === 2) row['weight'] = 'much'
+    if (row['id'] === 3) [row['weight'], row['priority']] = [2_000_000_000, 'first']
+    if (row['id'] === 6) row['weight'] = 7
+  })
+  const { notes, text } = await importBook(weightless, 'new-api', { secretsAt: './secrets' })
+  t.notMatch(text, /weight: (?:-|0\b)/)
+  const bounds = 'not a whole number from 0 to 1000000000'
+  t.same(
+    notes.filter(note => /: its (?:weight|priority) is /.test(note)),
+    [
+      `channel 1: its weight is -20, ${bounds}; here 0`,
+      `channel 2: its weight is much, ${bounds}; here 0`,
+      'channel 3: its priority is first, not a whole number from -9223372036854775807 to 9223372036854775807; here 0',
+      `channel 3: its weight is 2000000000, ${bounds}; here 1000000000`,
+    ],
+  )
+})
+
 t.test('all embedding clients can call the embeddings of a Gemini channel', async t => {
   const file = changedSource('gemini', 'channels', row => {
     row['type'] = 24

@@ -23,6 +23,11 @@ export type Channel = {
 /** The maximum for a channel whose export contains only the number of keys. */
 const keysMost = 1_000
 
+/** Larger weights cannot be drawn exactly. */
+const weightMost = 1_000_000_000n
+/** The maximum of the source's column. */
+const rankMost = 2n ** 63n - 1n
+
 const states: { readonly [status: string]: string } = {
   '2': 'it was disabled manually',
   '3': 'it was disabled automatically',
@@ -46,9 +51,26 @@ function readChannel(row: TrackedRow, note: (text: string) => void, isExport: bo
     models: wordsOf(row.text('models')),
     mapping: mappingOf(id, row.text('model_mapping'), note),
     groups: wordsOf(row.text('group')),
-    priority: row.whole('priority') ?? 0n,
-    weight: Number(row.whole('weight') ?? 0n),
+    priority: numberOf(row, 'priority', [-rankMost, rankMost], note),
+    weight: Number(numberOf(row, 'weight', [0n, weightMost], note)),
   }
+}
+
+/** A whole number within its bounds; any other is reported with its replacement. */
+function numberOf(
+  row: TrackedRow,
+  column: string,
+  [least, most]: readonly [least: bigint, most: bigint],
+  note: (text: string) => void,
+): bigint {
+  const text = row.text(column) ?? '0'
+  const value = row.whole(column) ?? 0n
+  const used = value < least ? least : value > most ? most : value
+  if (row.whole(column) !== used && text !== '0')
+    note(
+      `channel ${row.text('id')}: its ${column} is ${text}, not a whole number from ${least} to ${most}; here ${used}`,
+    )
+  return used
 }
 
 /** Words separated by commas, each once. */
