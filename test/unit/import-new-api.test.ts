@@ -320,6 +320,17 @@ t.test('a token whose expiry or quota cannot be read is imported disabled', asyn
   t.match(notes.join('\n'), /token 2 of alice: imported disabled: its remain_quota is not a whole number/)
 })
 
+t.test("addresses of a token's list that cannot be read are reported", async t => {
+  const file = changedSource('addresses', 'tokens', row => {
+    if (row['name'] === 'of an address') row['allow_ips'] = '10.0.0.1, 10.0.0.256\n*.example.com,\n10.0.0.1'
+  })
+  const { adoption, notes } = await importBook(file, 'new-api', { secretsAt: './secrets' })
+  const keys = new Map(adoption.users.flatMap(user => user.keys.map(key => [key.name, key] as const)))
+  t.match(keys.get('of an address'), { status: 'active', ips: ['10.0.0.1'] })
+  t.ok(notes.includes('token 7 of root: addresses that cannot be read are left out: 10.0.0.256, *.example.com'))
+  t.ok(notes.includes('token 8 of root: imported disabled: none of its addresses can be read'))
+})
+
 t.test('a balance that cannot be read is reported', async t => {
   const file = changedSource('balance', 'users', row => {
     if (row['username'] === 'alice') row['quota'] = '617284.5'

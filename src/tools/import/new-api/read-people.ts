@@ -131,7 +131,8 @@ function readKey(row: TrackedRow, key: string, owner: Owner, around: Around): Ad
   if (status !== '1') why.push(`its status is ${status} in the source`)
   const models = modelsOf(row, usable(group))
   if (models?.length === 0) why.push('it may use no existing model')
-  const ips = addressesOf(row)
+  const { ips, unread } = addressesOf(row)
+  if (unread.length > 0) note(`${place}: addresses that cannot be read are left out: ${unread.join(', ')}`)
   if (ips?.length === 0) why.push('none of its addresses can be read')
   for (const column of ['expired_time', 'remain_quota'])
     if (isUnreadable(row, column)) why.push(`its ${column} is not a whole number`)
@@ -189,8 +190,12 @@ function modelsOf(row: TrackedRow, usable: readonly string[] | undefined): reado
 }
 
 /** Undefined for all addresses; empty if the setting admits no address. */
-function addressesOf(row: TrackedRow): readonly string[] | undefined {
+function addressesOf(row: TrackedRow): {
+  readonly ips: readonly string[] | undefined
+  readonly unread: readonly string[]
+} {
   const text = row.text('allow_ips') ?? row.text('subnet')
-  if (text === undefined) return undefined
-  return [...new Set(text.split(/[\s,]+/))].filter(one => parseAddressRange(one) !== undefined)
+  const all = [...new Set(text?.split(/[\s,]+/))].filter(one => one !== '')
+  const isRange = (one: string): boolean => parseAddressRange(one) !== undefined
+  return { ips: text === undefined ? undefined : all.filter(isRange), unread: all.filter(one => !isRange(one)) }
 }
