@@ -69,7 +69,7 @@ export function Frame({ session, children }: { readonly session: Session; readon
             </span>
           </a>
           <Switches compact />
-          <Button kind="quiet" icon="leave" aria-label={t('logout')} title={t('logout')} onClick={() => void leave()} />
+          <Button kind="quiet" icon="leave" aria-label={t('logout')} title={t('logout')} onClick={leave} />
         </div>
       </nav>
       <Shortcuts items={all} />

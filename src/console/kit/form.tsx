@@ -43,6 +43,8 @@ export function Form({
 }: FormProps) {
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   const [busy, setBusy] = useState(false)
+  // A second click may come before the page is drawn again.
+  const isSending = useRef(false)
   const form = useRef<HTMLFormElement>(null)
   const given = useRef(new FormData())
   useLayoutEffect(() => {
@@ -50,7 +52,8 @@ export function Form({
   }, [])
   const send = async (event: Event) => {
     event.preventDefault()
-    if (busy || isBusy || !form.current) return
+    if (isSending.current || isBusy || !form.current) return
+    isSending.current = true
     setBusy(true)
     setRefusal(null)
     try {
@@ -60,6 +63,7 @@ export function Form({
       setRefusal(found)
       if (found.field) (form.current.elements.namedItem(found.field) as HTMLElement | null)?.focus?.()
     } finally {
+      isSending.current = false
       setBusy(false)
     }
   }

@@ -37,7 +37,7 @@ export function Issuers({
   return (
     <div class="issuers">
       {issuers.map(({ name, label }) => (
-        <Button key={name} busy={busy} onClick={() => void pick(name)}>
+        <Button key={name} busy={busy} onClick={() => pick(name)}>
           {t('login.by', { issuer: label })}
         </Button>
       ))}

@@ -133,7 +133,7 @@ function ViewForm({
       <div class="inline">
         <Copy text={`${location.origin}${at}${here}`} label={t('views.link')} />
         {of && (
-          <Button kind="danger" onClick={() => void onKeep({ remove: of }).catch(sayProblem)}>
+          <Button kind="danger" onClick={() => onKeep({ remove: of }).catch(sayProblem)}>
             {t('views.delete')}
           </Button>
         )}

@@ -146,7 +146,7 @@ function Links({ rows, onGone }: { readonly rows: LinkList['links']; readonly on
         <li key={id}>
           <span class="theirs">{issuer}</span>
           <Time at={created} />
-          <Button onClick={() => void untie(id)}>{t('account.links.untie')}</Button>
+          <Button onClick={() => untie(id)}>{t('account.links.untie')}</Button>
         </li>
       ))}
     </ul>
@@ -176,11 +176,7 @@ function OpenSessions({ rows, onEnded }: { readonly rows: readonly OpenSession[]
           {
             head: t('account.end'),
             cell: stay =>
-              stay.current ? (
-                t('account.current')
-              ) : (
-                <Button onClick={() => void end(stay.id)}>{t('account.end')}</Button>
-              ),
+              stay.current ? t('account.current') : <Button onClick={() => end(stay.id)}>{t('account.end')}</Button>,
           },
         ]}
       />

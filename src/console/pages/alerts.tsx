@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { openAlerts } from '../api/alerts.ts'
 import { call } from '../api/call.ts'
 import { usePoll } from '../api/poll.ts'
@@ -22,14 +22,12 @@ const everyMs = 30_000
 export function Alerts() {
   const load = usePoll<AlertList>('/alerts', everyMs)
   const changes = useMay('admin')
-  const [busy, setBusy] = useState('')
   const open = load.value?.open
   useEffect(() => {
     // Keeps the number next to the page's name equal to the list.
     if (open !== undefined) openAlerts.value = open
   }, [open])
   const deal = async (id: string, dealt: boolean) => {
-    setBusy(id)
     try {
       const alerts = await call<AlertList>('/alerts/dealt', { method: 'POST', body: { id, dealt } })
       load.put(alerts)
@@ -37,7 +35,6 @@ export function Alerts() {
       say(faultText(error), 'bad')
       load.reload()
     }
-    setBusy('')
   }
   return (
     <Page title={t('nav.alerts')}>
@@ -52,7 +49,7 @@ export function Alerts() {
                 <li key={one.id} class="card">
                   <AlertText of={one} />
                   {changes && (
-                    <Button busy={busy === one.id} onClick={() => void deal(one.id, one.dealt === null)}>
+                    <Button onClick={() => deal(one.id, one.dealt === null)}>
                       {t(one.dealt === null ? 'alerts.deal' : 'alerts.reopen')}
                     </Button>
                   )}

@@ -1,5 +1,4 @@
 import type { ComponentType } from 'preact'
-import { useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { useMay, useSession } from '../api/session.ts'
@@ -49,30 +48,17 @@ export function Config() {
   // Earlier addresses use the parameter `view`.
   const wanted = query['tab'] ?? query['view']
   const { name, view: View } = shown.find(one => one.name === wanted) ?? first
-  const [busy, setBusy] = useState(false)
   const reload = async () => {
-    setBusy(true)
     try {
       const { ok } = await call<{ ok: boolean }>('/config/reload', { method: 'POST' })
       say(t(ok ? 'config.reloaded' : 'config.refused'), ok ? 'good' : 'bad')
       load.reload()
     } catch (error) {
       say(faultText(error), 'bad')
-    } finally {
-      setBusy(false)
     }
   }
   return (
-    <Page
-      title={t('nav.config')}
-      actions={
-        changes && (
-          <Button busy={busy} onClick={() => void reload()}>
-            {t('config.reload')}
-          </Button>
-        )
-      }
-    >
+    <Page title={t('nav.config')} actions={changes && <Button onClick={reload}>{t('config.reload')}</Button>}>
       <Loaded of={load}>
         {config => (
           <div class="stack">

@@ -29,11 +29,7 @@ export function Invitations() {
   return (
     <Loaded of={invitations} shape="rows">
       {({ invitations: rows }) =>
-        rows.length === 0 ? (
-          <Empty title={t('invitations.none')} />
-        ) : (
-          <Rows rows={rows} onTakeBack={id => void takeBack(id)} />
-        )
+        rows.length === 0 ? <Empty title={t('invitations.none')} /> : <Rows rows={rows} onTakeBack={takeBack} />
       }
     </Loaded>
   )
@@ -44,7 +40,7 @@ function Rows({
   onTakeBack,
 }: {
   readonly rows: readonly Invitation[]
-  readonly onTakeBack: (id: string) => void
+  readonly onTakeBack: (id: string) => Promise<void>
 }) {
   return (
     <div class="sheet">

@@ -140,11 +140,9 @@ function Taken({ id }: { readonly id: string }) {
 function Restore({ id }: { readonly id: number }) {
   const { path, route } = useQuery()
   const { changes, stageAll } = useDraft()
-  const [busy, setBusy] = useState(false)
   const [restoring, setRestoring] = useState<Restoring | null>(null)
   const review = () => route(`${path}?tab=edit&review=1`)
   const restore = async () => {
-    setBusy(true)
     try {
       const found = await call<Restoring>(`/config/history/${id}/edits`)
       stageAll(found.edits as unknown as readonly Staged[])
@@ -152,8 +150,6 @@ function Restore({ id }: { readonly id: number }) {
       else review()
     } catch (error) {
       say(faultText(error), 'bad')
-    } finally {
-      setBusy(false)
     }
   }
   return (
@@ -174,11 +170,7 @@ function Restore({ id }: { readonly id: number }) {
         </div>
       )}
       <div class="actions">
-        {restoring === null && (
-          <Button busy={busy} onClick={() => void restore()}>
-            {t('history.restore')}
-          </Button>
-        )}
+        {restoring === null && <Button onClick={restore}>{t('history.restore')}</Button>}
         {restoring && restoring.edits.length > 0 && changes.length > 0 && (
           <Button kind="primary" onClick={review}>
             {t('edit.propose')}

@@ -66,7 +66,8 @@ export function runAt<Result>(place: string): Run<Result> {
 }
 
 function start<Result>(place: string, model: string, question: Question<Result>, atMost?: Money): void {
-  runs.value[place]?.stop()
+  // A click may come before the button is drawn as busy.
+  if (runs.value[place]?.busy) return
   const own = new AbortController()
   const began = performance.now()
   let mark: Mark | undefined

@@ -191,11 +191,11 @@ function Actions({
   const isAway = row.key?.state !== 'active'
   return (
     <span class="actions">
-      <Button busy={busy} aria-label={label(t('system.key.test'))} onClick={() => void run(test)}>
+      <Button busy={busy} aria-label={label(t('system.key.test'))} onClick={() => run(test)}>
         {t('system.key.test')}
       </Button>
       {isAway && (
-        <Button busy={busy} aria-label={label(t('system.key.resume'))} onClick={() => void run(resume)}>
+        <Button busy={busy} aria-label={label(t('system.key.resume'))} onClick={() => run(resume)}>
           {t('system.key.resume')}
         </Button>
       )}

@@ -60,7 +60,7 @@ export function KeyDrawer({
             {makes && key.status !== 'revoked' && asking === null && (
               <div class="actions">
                 <Button onClick={() => setAsking('edit')}>{t('edit')}</Button>
-                <Button onClick={() => void turn(key.status === 'active' ? 'disabled' : 'active')}>
+                <Button onClick={() => turn(key.status === 'active' ? 'disabled' : 'active')}>
                   {t(key.status === 'active' ? 'disable' : 'enable')}
                 </Button>
                 <Button onClick={() => setAsking('rotate')}>{t('rotate')}</Button>

@@ -47,7 +47,7 @@ function TestKey({ secret }: { readonly secret: string }) {
   }
   return (
     <div class="inline">
-      <Button onClick={() => void test()}>{t('test')}</Button>
+      <Button onClick={test}>{t('test')}</Button>
       <span role="status">{message}</span>
     </div>
   )
