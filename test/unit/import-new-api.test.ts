@@ -6,7 +6,7 @@ import t from 'tap'
 import { createGateway, formatMoney, importBook, loadConfig } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runCommand } from '../harness/commands.ts'
-import { type MadeTable, madeNewApi, oldKey, sqlOf } from '../harness/new-api.ts'
+import { dumpOf, type MadeTable, madeNewApi, oldKey, sqlOf } from '../harness/new-api.ts'
 import { quietLog } from '../harness/start.ts'
 import { startUpstream } from '../harness/upstream.ts'
 
@@ -156,6 +156,26 @@ t.test('a weight or a priority that is out of its bounds is reported', async t =
       `channel 3: its weight is 2000000000, ${bounds}; here 1000000000`,
     ],
   )
+})
+
+t.test('many channels with the same models are imported in time in proportion to their number', async t => {
+  const count = 20_000
+  const all = madeNewApi(upstream.url).map(made => {
+    if (made.name !== 'channels') return made
+    const [first = []] = made.rows
+    const change = (name: string, i: number) => ({ id: i, key: `made-up-${i}`, weight: i % 3 })[name]
+    const rows = Array.from({ length: count }, (_, i) =>
+      made.columns.map(([name], at) => change(name, i) ?? first[at] ?? null),
+    )
+    return { ...made, rows }
+  })
+  const file = join(folder, 'many.sql')
+  await writeFile(file, dumpOf(all))
+  const start = performance.now()
+  const { secrets } = await importBook(file, 'new-api', { secretsAt: './secrets' })
+  t.equal(secrets.length, count)
+  // It needs about a second; with a step for each pair of channels it needs more than half a minute.
+  t.ok(performance.now() - start < 12_000)
 })
 
 t.test('all embedding clients can call the embeddings of a Gemini channel', async t => {

@@ -1,3 +1,4 @@
+import { FreeNames } from './free-names.ts'
 import { writeScalar } from './yaml-words.ts'
 
 /** A secret of the other gateway, and the file for it. */
@@ -9,6 +10,7 @@ export class SecretBook {
   readonly #folder: string | undefined
   readonly #byValue = new Map<string, string>()
   readonly #variables: string[] = []
+  readonly #names = new FreeNames()
 
   /** @param folder as the configuration refers to it; if undefined, variables are used */
   constructor(folder: string | undefined) {
@@ -20,16 +22,13 @@ export class SecretBook {
     if (!/^[\t\x20-\x7e]+$/.test(value)) return { why: 'its key has characters that are not valid in a header' }
     const known = this.#byValue.get(value)
     if (known !== undefined) return { reference: known }
-    const taken = new Set(this.files.map(file => file.name))
-    const slug = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
-    let own = slug
-    for (let i = 2; taken.has(own); i++) own = `${slug}-${i}`
     if (this.#folder === undefined) {
       const variable = `${name.toUpperCase().replaceAll(/\W+/g, '_')}_IMPORTED_KEY_${this.#variables.length + 1}`
       this.#variables.push(variable)
       this.#byValue.set(value, `\${${variable}:-}`)
       return { reference: `\${${variable}:-}` }
     }
+    const own = this.#names.take(name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'))
     this.files.push({ name: own, value })
     const reference = `\${file:${this.#folder}/${own}}`
     this.#byValue.set(value, reference)

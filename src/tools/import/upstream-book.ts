@@ -1,3 +1,4 @@
+import { FreeNames } from './free-names.ts'
 import { type CredentialShape, writeCredential } from './secret-book.ts'
 import { writeMap, writeScalar } from './yaml-words.ts'
 
@@ -21,6 +22,7 @@ export type PooledKey = {
 /** The upstreams of routes: one for each place and key, or keys, each with a stable name. */
 export class UpstreamBook {
   readonly #names = new Map<string, string>()
+  readonly #free = new FreeNames()
   readonly #remarks = new Map<string, string>()
   readonly #pools = new Map<string, readonly number[]>()
 
@@ -34,10 +36,9 @@ export class UpstreamBook {
   /** The same for an upstream with several keys. */
   poolOf(place: Place, keys: readonly PooledKey[], base: string, remark?: string): string {
     const { url, credential, rest } = place
-    const names = new Set<string>()
+    const names = new FreeNames()
     const written = keys.map(({ name, reference, weight, concurrency }) => {
-      const own = freeName(name ?? nameOfReference(reference), names)
-      names.add(own)
+      const own = names.take(name ?? nameOfReference(reference))
       const fields = [
         ['value', JSON.stringify(reference)],
         ['weight', weight === 1 ? undefined : String(weight)],
@@ -75,17 +76,11 @@ export class UpstreamBook {
   #nameFor(text: string, base: string, remark: string | undefined): string {
     const known = this.#names.get(text)
     if (known !== undefined) return known
-    const name = freeName(base, new Set(this.#names.values()))
+    const name = this.#free.take(base)
     this.#names.set(text, name)
     if (remark !== undefined) this.#remarks.set(name, remark)
     return name
   }
-}
-
-function freeName(base: string, taken: ReadonlySet<string>): string {
-  let name = base
-  for (let i = 2; taken.has(name); i++) name = `${base}-${i}`
-  return name
 }
 
 /** `${OPENAI_KEY_A:-}` → `openai-key-a`, `${file:./secrets/openai-2}` → `openai-2`. */

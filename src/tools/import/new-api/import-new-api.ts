@@ -143,7 +143,9 @@ function draftModels(channels: readonly Channel[], around: Around) {
           sendAs: channel.mapping.get(model) ?? model,
           isLocal: place.isLocal,
         }
-        ways.set(model, [...(ways.get(model) ?? []), way])
+        const all = ways.get(model)
+        if (all) all.push(way)
+        else ways.set(model, [way])
       }
     }
   }
@@ -206,16 +208,15 @@ function routesOf(
   family: string,
   around: Around & { readonly upstreams: UpstreamBook; readonly secrets: SecretBook },
 ): readonly DraftRoute[] {
-  const tiers = [...new Set(ways.map(way => way.channel.priority))].toSorted((a, b) => Number(b - a))
-  return ways.flatMap(way => {
-    const { channel } = way
-    const inTier = ways.filter(other => other.channel.priority === channel.priority)
-    const upstream = upstreamOf(way, family, around)
-    const isEven = inTier.every(other => other.channel.weight === channel.weight)
-    // The source adds ten to each weight, so that a weight of 0 gets a share.
-    const weight = isEven ? undefined : String(channel.weight + 10)
-    const priority = tiers.indexOf(channel.priority) + 1
-    return upstream === undefined ? [] : [{ upstream, sendAs: way.sendAs, weight, priority }]
+  const tiers = [...Map.groupBy(ways, way => way.channel.priority)].toSorted(([a], [b]) => Number(b - a))
+  return tiers.flatMap(([, inTier], i) => {
+    const isEven = new Set(inTier.map(way => way.channel.weight)).size === 1
+    return inTier.flatMap(way => {
+      const upstream = upstreamOf(way, family, around)
+      // The source adds ten to each weight, so that a weight of 0 gets a share.
+      const weight = isEven ? undefined : String(way.channel.weight + 10)
+      return upstream === undefined ? [] : [{ upstream, sendAs: way.sendAs, weight, priority: i + 1 }]
+    })
   })
 }
 
