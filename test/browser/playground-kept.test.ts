@@ -122,7 +122,7 @@ t.test('a second click is ignored while the first one runs', { skip }, async t =
   })
   // Both clicks come before the page is drawn again, as on a slow machine.
   const clickTwice = (name: string | RegExp) =>
-    page.getByRole('button', { name }).evaluate((button: HTMLElement) => {
+    page.getByRole('button', { name }).evaluate((button: { click(): void }) => {
       button.click()
       button.click()
     })
