@@ -855,7 +855,7 @@ export const writtenAnswer = object({
     ...textOrNull,
     description: 'Revision of the configuration in use. Null if another process loads the file, and if `ok` is false.',
   },
-  behind: {
+  outdated: {
     ...listOf(object({ host: text, started: moment, revision: text })),
     description: 'Gateways on the storage that still use the previous configuration 5 seconds after the change.',
   },

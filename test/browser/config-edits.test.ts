@@ -81,8 +81,11 @@ t.test('a price is changed in steps: collected, reviewed, costed, written and ap
   await page.getByLabel('Your password').fill(passwordOfTests)
   await page.route('**/api/config/write', async route => {
     const response = await route.fetch()
-    const behind = [{ host: 'gateway-2', started: new Date(), revision: '0123456789ab' }]
-    await route.fulfill({ response, json: { ...(await response.json()), behind, refusals: ['OTHER_KEY is not set'] } })
+    const outdated = [{ host: 'gateway-2', started: new Date(), revision: '0123456789ab' }]
+    await route.fulfill({
+      response,
+      json: { ...(await response.json()), outdated, refusals: ['OTHER_KEY is not set'] },
+    })
   })
   await page.getByRole('button', { name: 'Apply', exact: true }).click()
   const written = page.getByRole('status').filter({ hasText: 'Change written' })

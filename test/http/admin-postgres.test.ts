@@ -81,7 +81,7 @@ t.test('a written change names the gateways on the same file that did not load i
   const both = write('0.05')
   await until(() => one.gateway.plan.revision !== other.plan.revision)
   await other.reload({ how: 'file', by: null })
-  t.match((await both).body, { ok: true, behind: [], refusals: [] })
+  t.match((await both).body, { ok: true, outdated: [], refusals: [] })
   t.equal(other.plan.revision, one.gateway.plan.revision)
 
   const { revision } = other.plan
@@ -90,8 +90,8 @@ t.test('a written change names the gateways on the same file that did not load i
   isOdd = true
   await other.reload({ how: 'file', by: null })
   const { body } = await first
-  t.match(body, { ok: true, behind: [{ host: hostname(), revision }], refusals: [/not today/] })
-  t.match(body, { revision: one.gateway.plan.revision, behind: { length: 1 } }, 'the others use it')
+  t.match(body, { ok: true, outdated: [{ host: hostname(), revision }], refusals: [/not today/] })
+  t.match(body, { revision: one.gateway.plan.revision, outdated: { length: 1 } }, 'the others use it')
 })
 
 t.test('a search for the character 0, which PostgreSQL does not store, finds nothing', async t => {

@@ -29,7 +29,7 @@ export function configEditRoutes() {
     if (written.kind === 'refused') {
       const { findings, left = { files: [], changes: [] } } = written
       if (left.files.length > 0) await note({ revision: null, ...left })
-      return { ...nobodyBehind, ok: false, findings: findings.map(findingRecord), backups: [], revision: null, ...left }
+      return { ...noneOutdated, ok: false, findings: findings.map(findingRecord), backups: [], revision: null, ...left }
     }
     if (written.kind === 'changed') throw fail('config_changed', { file: written.file })
     if (written.kind !== 'written') throw fail('config_read_only', { file: written.file, detail: written.detail })
@@ -38,7 +38,7 @@ export function configEditRoutes() {
     const others =
       changes.length > 0 && revision !== before
         ? await waitForOthers(parts, { before, isLoaded: revision !== null, refusedBefore })
-        : nobodyBehind
+        : noneOutdated
     return { ok: true, findings: [], files, backups, changes, revision, ...others }
   }
   return [
@@ -118,7 +118,7 @@ type Written = AnswerOf<typeof writtenAnswer>
 
 const unchanged = { ok: true, findings: [], files: [], backups: [], changes: [] }
 
-const nobodyBehind = { behind: [], refusals: [] } as const satisfies Pick<Written, 'behind' | 'refusals'>
+const noneOutdated = { outdated: [], refusals: [] } as const satisfies Pick<Written, 'outdated' | 'refusals'>
 
 type WrittenState = {
   readonly before: string
@@ -136,17 +136,17 @@ const lookMs = 250
  * are waited for, so that the answer can name the ones that did not load the change.
  */
 async function waitForOthers({ storage, clock }: AdminParts, { before, isLoaded, refusedBefore }: WrittenState) {
-  const findBehind = async () =>
+  const findOutdated = async () =>
     (await storage.watch.gateways()).filter(({ isOwn, revision }) => revision === before && !(isOwn && isLoaded))
-  let behind = await findBehind()
-  for (let waited = 0; behind.length > 0 && waited < othersMs; waited += lookMs) {
+  let outdated = await findOutdated()
+  for (let waited = 0; outdated.length > 0 && waited < othersMs; waited += lookMs) {
     await clock.sleep(lookMs)
-    behind = await findBehind()
+    outdated = await findOutdated()
   }
-  if (behind.length === 0) return nobodyBehind
+  if (outdated.length === 0) return noneOutdated
   const refusals = (await listRefusals({ storage })).filter(({ id }) => id > refusedBefore)
   return {
-    behind: behind.map(({ host, startedAt }) => ({ host, started: toMoment(startedAt), revision: before })),
+    outdated: outdated.map(({ host, startedAt }) => ({ host, started: toMoment(startedAt), revision: before })),
     refusals: [...new Set(refusals.flatMap(({ data }) => data['findings'] as readonly string[]))],
   }
 }
@@ -178,7 +178,7 @@ function putGroup(write: (request: AdminRequest, edits: Edits, base: string) => 
       const { base, groups } = await request.parts.edits.list()
       const known = groups.find(group => group.name === name)
       if (known && isDeepStrictEqual(known.own, request.body))
-        return { ...unchanged, ...nobodyBehind, revision: request.parts.plan().revision }
+        return { ...unchanged, ...noneOutdated, revision: request.parts.plan().revision }
       const written = await write(request, [{ path: ['groups', name], value: request.body as Json }], base)
       const wrong = written.findings.find(({ severity }) => severity === 'error')
       if (!written.ok) throw refuse('invalid', 'edit', { why: wrong?.message ?? 'the configuration is not valid' })

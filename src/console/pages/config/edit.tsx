@@ -265,10 +265,10 @@ function Done({ of, onClose }: { readonly of: Written; readonly onClose: () => v
     <section class="card" role="status">
       <h2>{t('edit.written')}</h2>
       <p>{t(of.revision === null ? 'edit.written.elsewhere' : 'edit.written.text')}</p>
-      {of.behind.length > 0 && (
+      {of.outdated.length > 0 && (
         <div class="note warn">
-          <p>{t(of.refusals.length > 0 ? 'edit.behind.refused' : 'edit.behind')}</p>
-          <Paths of={of.behind.map(({ host, revision }) => `${host} (${revision})`)} />
+          <p>{t(of.refusals.length > 0 ? 'edit.outdated.refused' : 'edit.outdated')}</p>
+          <Paths of={of.outdated.map(({ host, revision }) => `${host} (${revision})`)} />
           <Paths of={of.refusals} />
         </div>
       )}
