@@ -52,9 +52,7 @@ export function readOptions(
   given: { readonly prices?: PriceTable | undefined; readonly mode?: string | undefined },
 ): Options {
   const options = new Map(table.rows.map(row => [row.text('key') ?? '', row.text('value') ?? '']))
-  const maps = Object.fromEntries(
-    ['ModelRatio', 'CompletionRatio', ...ofMedia].map(name => [name, fieldsOf(parseRatios(options.get(name)))]),
-  )
+  const maps = Object.fromEntries(mapOptions.map(name => [name, fieldsOf(parseRatios(options.get(name)))]))
   const quotaPerUnit = quotaPerUnitOf(options.get('QuotaPerUnit'))
   const broken = mapOptions.filter(name => isBroken(options.get(name)))
   if (broken.includes('GroupRatio'))
@@ -71,9 +69,7 @@ export function readOptions(
   const isOther = quotaPerUnit !== 500_000n
   const left = new Map(ratios?.left.map(({ id, why }) => [id, why]))
   const hasOwnPrice = (model: string): boolean =>
-    ['CompletionRatio', 'ModelPrice', 'billing_setting.billing_expr'].some(name =>
-      isSet(textOf(fieldsOf(parseRatios(options.get(name)))[model])),
-    )
+    ['CompletionRatio', 'ModelPrice', 'billing_setting.billing_expr'].some(name => isSet(textOf(maps[name]?.[model])))
 
   function modeOf(model: string): string | undefined {
     const known = given.prices?.rows.find(model, { others: true })
