@@ -9,6 +9,7 @@ import type { StartThread } from './sqlite/thread.ts'
 export { StorageError, type StorageErrorCode } from './errors.ts'
 export type { Copied } from './copy/source-and-target.ts'
 export type { Claim, Migration, StorageOptions, StorageState } from './options.ts'
+export { explainOpening } from './sqlite/failure.ts'
 export type { StartThread } from './sqlite/thread.ts'
 
 /**

@@ -11,14 +11,13 @@ import { openStorage } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 // Each fault that prevents a start is reported in one sentence with its remedy. Real processes, in folders of their
-// own,
-// run as an unprivileged user.
+// own, run as an unprivileged user.
 
 const root = resolve(import.meta.dirname, '../..')
 const nobody = 65_534
 const isRoot = process.getuid?.() === 0
 
-type Ran = { readonly code: number | null; readonly stderr: string }
+type Ran = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 
 type Place = { readonly folder: string; readonly run: (asked?: Asked) => Promise<Ran> }
 
@@ -49,12 +48,12 @@ async function makePlace(t: Test): Promise<Place> {
         cwd: folder,
         // As in a plain shell: without the hooks that tap adds to every child.
         env: { PATH: process.env['PATH'], TOLLGATE_LISTEN: '127.0.0.1:0', TOLLGATE_OPS: 'off', ...env },
-        stdio: ['ignore', 'ignore', 'pipe'],
+        stdio: ['ignore', 'pipe', 'pipe'],
         ...(isRoot && !asRoot && { uid: nobody, gid: nobody }),
       })
       t.teardown(() => child.kill('SIGKILL'))
-      const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
-      return { code: code as number | null, stderr }
+      const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+      return { code: code as number | null, stdout, stderr }
     },
   }
 }
@@ -79,6 +78,33 @@ t.test('an unreadable configuration: exit 3, and the remedy', async t => {
     code: 3,
     stderr: /EACCES, this user may not read it\n +let the user .* read it/,
   })
+})
+
+t.test('doctor names the file that prevents a start, and its remedy', async t => {
+  const { folder, run } = await makePlace(t)
+  const names = ['kept', 'locked', 'closed/in', 'damaged'] as const
+  await mkdir(join(folder, 'closed'))
+  for (const name of names) await (await openStorage({ url: `sqlite:${join(folder, name)}.db`, role: 'tool' })).close()
+  if (isRoot) for (const name of names) await chown(join(folder, `${name}.db`), nobody, nobody)
+  await chmod(join(folder, 'kept.db'), 0o444)
+  await writeFile(join(folder, 'locked.db.lock'), '')
+  await chmod(join(folder, 'locked.db.lock'), 0o444)
+  if (isRoot) await chown(join(folder, 'closed'), nobody, nobody)
+  await writeFile(join(folder, 'damaged.db'), 'not a database '.repeat(400))
+  await chmod(join(folder, 'closed'), 0o200)
+  t.teardown(() => chmod(join(folder, 'closed'), 0o700))
+  const right = 'this user may not write there +→ +give it the right to, or use another location'
+  for (const [storage, expected] of [
+    ['kept.db', `kept\\.db: ${right}`],
+    ['locked.db', `locked\\.db\\.lock: ${right}`],
+    ['closed/in.db', `closed: ${right}`],
+    ['damaged.db/in.db', 'damaged\\.db: a part of its path is a file +→ +name a file in a folder, or use'],
+    ['damaged.db', 'damaged\\.db: it is a file of something else +→ +leave that one where it is, or use'],
+  ] as const) {
+    const { code, stdout } = await run({ env: { TOLLGATE_STORAGE: `sqlite:${storage}` }, args: ['doctor'] })
+    t.equal(code, 1, caseName({ storage }))
+    t.match(stdout, new RegExp(`^fail +storage +\\S+${expected}`, 'm'), caseName({ storage }))
+  }
 })
 
 t.test('a path that cannot hold a database: exit 1, one line', async t => {

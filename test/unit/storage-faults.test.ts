@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -462,6 +472,32 @@ await t.test('the logQueue is bounded: the oldest rows are dropped, and counted'
   t.ok(logQueue.size <= 50_256)
   t.equal(logQueue.dropped, 60_000 - logQueue.size)
   t.equal(logQueue.through, logQueue.dropped)
+})
+
+await t.test('a folder without permissions is reported as such, and works again with them [D2]', async t => {
+  const workers: Worker[] = []
+  const watch = (worker: Worker) => workers.push(worker)
+  process.on('worker', watch)
+  t.teardown(() => process.off('worker', watch))
+  const path = makeFile(t)
+  const { storage, ledger, key } = await start(t, path)
+  const folder = dirname(path)
+  const isRoot = process.getuid?.() === 0
+  // The permissions of files do not bind the administrator.
+  const restore = () => {
+    if (isRoot) process.seteuid?.(0)
+    chmodSync(folder, 0o700)
+  }
+  t.teardown(restore)
+  chmodSync(folder, 0)
+  if (isRoot) process.seteuid?.(65_534)
+  const fault = { ...unavailable, message: /tollgate\.db: this user may not write there; give it the right to/ }
+  await t.rejects(ledger.hold(holdOf(key, 1)), fault)
+  await workers[0]?.terminate()
+  await t.rejects(storage.keys.create(newKey()), fault, 'nor does a new writer find it moved')
+  restore()
+  await recovered(storage)
+  t.same(await ledger.hold(holdOf(key, 1)), { kind: 'held' })
 })
 
 await t.test('recovery killed before its commit leaves everything to the next one [B5]', async t => {

@@ -76,13 +76,22 @@ const otherStorage = 'or use another location: storage in the configuration (the
  * not come from the file or the disk. `other` is the remedy that names another file.
  */
 export function openingFailure(error: unknown, path: string, other = otherStorage): string | undefined {
+  return explainOpening(error, path, other)?.join('; ')
+}
+
+/** The same in two parts: the file with its fault, and the remedy if there is one. */
+export function explainOpening(
+  error: unknown,
+  path: string,
+  other = otherStorage,
+): readonly [fault: string, remedy?: string] | undefined {
   const kind = kindOf(error, path)
   if (kind !== undefined) {
     const [fault, remedy] = openingFaults[kind]
-    return `${resolve(path)}: ${fault}; ${remedy}, ${other}`
+    return [`${resolve(path)}: ${fault}`, `${remedy}, ${other}`]
   }
   const reason = storageFailure(error)
-  return reason === undefined ? undefined : `${resolve(path)}: ${reason}`
+  return reason === undefined ? undefined : [`${resolve(path)}: ${reason}`]
 }
 
 function kindOf(error: unknown, path: string): keyof typeof openingFaults | undefined {

@@ -7,22 +7,26 @@ import type { StorageState } from '../options.ts'
 import { migrations } from '../migrations/list.ts'
 import { Connection } from './connect.ts'
 
-/** Inspects a database file without changing it. @throws Error if it cannot be read */
+/** The files that a gateway writes, after the path of its database. */
+const writtenFiles = ['', '.lock', '-wal', '-shm']
+
+/** Inspects a database file without changing it. @throws Error if it cannot be read, or written later */
 export function inspectSqlite(path: string): StorageState {
   const known = migrations.length
-  const folder = nearestFolder(path)
-  if (path === ':memory:')
-    return { exists: false, groups: [], schema: { found: 0, known }, unwritable: undefined, skewMs: 0 }
-  if (!existsSync(path))
-    return { exists: false, groups: [], schema: { found: 0, known }, unwritable: refusalOf(folder), skewMs: 0 }
+  const none = { exists: false, groups: [], schema: { found: 0, known }, unwritable: undefined, skewMs: 0 }
+  if (path === ':memory:') return none
+  // The last part makes the system refuse a file in the place of the folder.
+  accessSync(`${nearestFolder(path)}/.`, constants.W_OK | constants.X_OK)
+  const written = writtenFiles.filter(suffix => existsSync(path + suffix))
+  for (const suffix of written) accessSync(path + suffix, constants.W_OK)
+  if (!written.includes('')) return none
   const connection = new Connection(path, { readOnly: true })
   try {
     const [row] = connection.all({ sql: 'PRAGMA user_version', params: [] })
     const found = Number(row?.['user_version'] ?? 0)
     if (found === copyMark) throw new StorageError('copy_unfinished', { path })
     const groups = found === 0 ? [] : connection.all({ sql: groupsHeldSql, params: [] }).map(toGroupHeld)
-    const unwritable = refusalOf(path) ?? refusalOf(folder)
-    return { exists: true, groups, schema: { found, known }, unwritable, skewMs: 0 }
+    return { exists: true, groups, schema: { found, known }, unwritable: undefined, skewMs: 0 }
   } finally {
     connection.close()
   }
@@ -33,14 +37,4 @@ function nearestFolder(path: string): string {
   let folder = dirname(resolve(path))
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
   return folder
-}
-
-/** Why this user may not write to the folder; undefined if the user may. The log and the lock are next to the file. */
-function refusalOf(path: string): string | undefined {
-  try {
-    accessSync(path, constants.W_OK)
-    return undefined
-  } catch (error) {
-    return `${path}: ${(error as NodeJS.ErrnoException).code ?? String(error)}`
-  }
 }

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, statfsSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Clock, systemClock } from '../../util/clock.ts'
 import { Ids } from '../../util/ids.ts'
@@ -50,7 +50,7 @@ class WriterCore {
     const { path, epoch, connect, owner, host, chain, part, zone, thresholds, isAlone, logPageRows } = this.#start
     try {
       // A writer that replaces another must not create an empty file if the old one was deleted.
-      if (epoch !== null && !existsSync(path)) throw new Error(fileGone)
+      if (epoch !== null && !statSync(path, { throwIfNoEntry: false })) throw new Error(fileGone)
       makeFile(path)
       const connection = openCurrent(path, { ...connect, isOwn: isAlone })
       const recovery = this.#beginOn(connection)
@@ -108,9 +108,19 @@ class WriterCore {
     this.#port.close()
   }
 
+  /** Why the file at the path is not the opened one; undefined if it is. */
+  #whyLost(connection: Connection): string | undefined {
+    try {
+      return connection.isFileThere() ? undefined : fileGone
+    } catch (error) {
+      return openingFailure(error, this.#start.path) ?? String(error)
+    }
+  }
+
   /** Runs all operations in one transaction; if one of them fails, runs each in its own, so that the others succeed. */
   #commitGroup(connection: Connection, ops: readonly Op[]): Group {
-    if (!connection.isFileThere()) return broken(fileGone)
+    const lost = this.#whyLost(connection)
+    if (lost !== undefined) return broken(lost)
     const together = this.#commit(connection, ops)
     if (!together.error) return { kind: 'group', values: together.values, faults: [], broken: undefined }
     const reason = failureOf(together.error)

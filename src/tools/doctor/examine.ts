@@ -12,7 +12,7 @@ import { pluginFinder } from '../../gateway/plugin-finder.ts'
 import { upstreamProxy } from '../../gateway/upstream-proxies.ts'
 import type { Status } from '../../gateway/status.ts'
 import { openCounters } from '../../storage/counters/index.ts'
-import { inspectStorage, type StorageState } from '../../storage/index.ts'
+import { explainOpening, inspectStorage, type StorageState } from '../../storage/index.ts'
 import { checkRetries } from './check-retries.ts'
 import type { Checked } from './checked.ts'
 import { reach, whyTaken } from './reach.ts'
@@ -84,11 +84,19 @@ async function askRunning(file: string): Promise<Status | undefined> {
 }
 
 async function* checkStorage({ storage, groups }: CompiledConfig): AsyncIterable<Checked> {
+  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(storage)?.[1]
+  if (path !== undefined && path !== ':memory:') yield await checkDisk(path)
   let state: StorageState
   try {
     state = await inspectStorage(storage)
   } catch (error) {
-    yield fail('storage', reasonOf(error), 'start the database, and check the address and the credentials of `storage`')
+    const named = (error as NodeJS.ErrnoException).path ?? path
+    const [fault, remedy] = (named === undefined ? undefined : explainOpening(error, named)) ?? [reasonOf(error)]
+    const other =
+      path === undefined
+        ? 'start the database, and check the address and the credentials of `storage`'
+        : 'check the file and its disk'
+    yield fail('storage', fault, remedy ?? other)
     return
   }
   const { exists, schema, unwritable } = state
@@ -123,8 +131,6 @@ async function* checkStorage({ storage, groups }: CompiledConfig): AsyncIterable
       remedy: 'synchronize both clocks by NTP',
     }
   else yield ok('clock', clock)
-  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(storage)?.[1]
-  if (path !== undefined && path !== ':memory:') yield await checkDisk(path)
 }
 
 async function checkDisk(path: string): Promise<Checked> {
