@@ -494,7 +494,7 @@ await t.test('a folder without permissions is reported as such, and works again 
   const fault = { ...unavailable, message: /tollgate\.db: this user may not write there; give it the right to/ }
   await t.rejects(ledger.hold(holdOf(key, 1)), fault)
   await workers[0]?.terminate()
-  await t.rejects(storage.keys.create(newKey()), fault, 'nor does a new writer find it moved')
+  await t.rejects(async () => storage.keys.create(newKey()), fault, 'nor does a new writer find it moved')
   restore()
   await recovered(storage)
   t.same(await ledger.hold(holdOf(key, 1)), { kind: 'held' })
