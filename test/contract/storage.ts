@@ -818,6 +818,8 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       ['two entries in another order', 'SWAP'],
       ['what a key has spent made less', 'UPDATE key SET spent = spent - 1 WHERE spent > 0'],
       ['a hold kept on a key', 'UPDATE key SET held = held + 1'],
+      ['the day of a key set back', 'UPDATE key SET day_start = day_start - 86400000'],
+      ['the month of a user set back', `UPDATE account SET month_start = month_start - 86400000 WHERE kind = 'user'`],
     ]
     const defrauded = await start(t)
     const { key } = await addKey(defrauded.storage, null)

@@ -77,7 +77,8 @@ export function auditRunning(
   return (['day', 'month'] as const).flatMap(period => {
     const periods = running?.periodsOf(period) ?? []
     const found = periods.filter(({ start }) => rows.some(row => whole(row, `${period}_start`) === start))
-    const [current] = found
+    // A row of another day or month has spent nothing in the current one, except what it has left there.
+    const [current] = found.length > 0 ? found : periods
     // At midnight some rows may already be on the new day; they can be verified a little later.
     if (!running || !current || found.length > 1 || current.from < since) return []
     const { has, spent, isRight } = compare(running, payer, rows, { period, start: current.start, left })
