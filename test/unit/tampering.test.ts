@@ -14,10 +14,7 @@ import { seed } from '../harness/seed.ts'
 const free: { readonly [table: string]: readonly string[] } = {
   // The process and the time limits of open charges; idempotency; whether the client has got the answer; and the cost
   // at the vendor, which is not billed.
-  charge: [
-    ...['owner', 'epoch', 'lease_until', 'kept', 'levels', 'delivery', 'vendor_cost'],
-    ...['idem_key', 'idem_fingerprint', 'idem_until'],
-  ],
+  charge: 'owner epoch lease_until kept levels delivery vendor_cost idem_key idem_fingerprint idem_until'.split(' '),
   line: [],
   // The row of an entry within its database.
   entry: ['nth'],
