@@ -1,6 +1,6 @@
 import type { ButtonHTMLAttributes, TargetedMouseEvent } from 'preact'
-import { useRef, useState } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
+import { useOneAction } from './use-one-action.ts'
 
 type ButtonProps = Omit<ButtonHTMLAttributes, 'onClick'> & {
   /** Until its promise settles, further clicks are ignored. */
@@ -12,22 +12,7 @@ type ButtonProps = Omit<ButtonHTMLAttributes, 'onClick'> & {
 }
 
 export function Button({ kind = 'plain', icon, busy = false, children, disabled, onClick, ...rest }: ButtonProps) {
-  const [running, setRunning] = useState(false)
-  // A second click may come before the page is drawn again.
-  const isRunning = useRef(false)
-  const press = async (event: TargetedMouseEvent<HTMLButtonElement>) => {
-    if (isRunning.current) return
-    const work = onClick?.(event)
-    if (!(work instanceof Promise)) return
-    isRunning.current = true
-    setRunning(true)
-    try {
-      await work
-    } finally {
-      isRunning.current = false
-      setRunning(false)
-    }
-  }
+  const [running, run] = useOneAction()
   return (
     <button
       type="button"
@@ -35,7 +20,7 @@ export function Button({ kind = 'plain', icon, busy = false, children, disabled,
       class={`button ${kind}`}
       disabled={busy || running || disabled}
       aria-busy={busy || running}
-      {...(onClick && { onClick: event => void press(event) })}
+      {...(onClick && { onClick: event => void run(() => onClick(event)) })}
     >
       {icon && <Icon name={icon} />}
       {children}

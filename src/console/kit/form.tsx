@@ -6,6 +6,7 @@ import { Button } from './button.tsx'
 import { Dates } from './dated.tsx'
 import { FieldError } from './field-error.ts'
 import { problemText } from './problem.tsx'
+import { useOneAction } from './use-one-action.ts'
 
 type Refusal = { readonly field: string | null; readonly text: string }
 
@@ -42,19 +43,14 @@ export function Form({
   children,
 }: FormProps) {
   const [refusal, setRefusal] = useState<Refusal | null>(null)
-  const [busy, setBusy] = useState(false)
-  // A second click may come before the page is drawn again.
-  const isSending = useRef(false)
+  const [busy, run] = useOneAction()
   const form = useRef<HTMLFormElement>(null)
   const given = useRef(new FormData())
   useLayoutEffect(() => {
     if (form.current) given.current = new FormData(form.current)
   }, [])
-  const send = async (event: Event) => {
-    event.preventDefault()
-    if (isSending.current || isBusy || !form.current) return
-    isSending.current = true
-    setBusy(true)
+  const send = async () => {
+    if (isBusy || !form.current) return
     setRefusal(null)
     try {
       await onSubmit(readValues(new FormData(form.current), given.current))
@@ -62,13 +58,14 @@ export function Form({
       const found = readRefusal(error, form.current, fieldOf)
       setRefusal(found)
       if (found.field) (form.current.elements.namedItem(found.field) as HTMLElement | null)?.focus?.()
-    } finally {
-      isSending.current = false
-      setBusy(false)
     }
   }
+  const submitted = (event: Event) => {
+    event.preventDefault()
+    void run(send)
+  }
   return (
-    <form ref={form} class="form" onSubmit={event => void send(event)} noValidate>
+    <form ref={form} class="form" onSubmit={submitted} noValidate>
       <FormRefusal.Provider value={refusal}>{children}</FormRefusal.Provider>
       {refusal && refusal.field === null && (
         <p class="refusal" role="alert">
