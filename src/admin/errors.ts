@@ -128,3 +128,9 @@ export const consoleErrors = {
 } as const satisfies ErrorTable
 
 export const fail = failures(consoleErrors)
+
+/** A refusal that a client may repeat after a wait. */
+export function failToWait(code: 'busy' | 'slow_down', waitMs: number) {
+  const seconds = Math.ceil(waitMs / 1000)
+  return fail(code, { seconds }, { retryAfterMs: seconds * 1000 })
+}

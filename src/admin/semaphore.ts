@@ -1,6 +1,6 @@
 import type { AdminRequest } from './api.ts'
+import { failToWait } from './errors.ts'
 import { sessionUserOf } from './session-user.ts'
-import { busy } from './work-queue.ts'
 
 const retryMs = 10_000
 
@@ -20,7 +20,7 @@ export class Semaphore {
   take(request: AdminRequest): void {
     const { name } = sessionUserOf(request).user
     const own = this.#taken.get(name) ?? 0
-    if (this.#open >= this.#all || own >= this.#each) throw busy(retryMs)
+    if (this.#open >= this.#all || own >= this.#each) throw failToWait('busy', retryMs)
     if (request.left.aborted) return
     this.#open++
     this.#taken.set(name, own + 1)

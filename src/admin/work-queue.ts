@@ -1,4 +1,4 @@
-import { fail } from './errors.ts'
+import { failToWait } from './errors.ts'
 
 const runningMax = 2
 const waitingMax = 20
@@ -14,7 +14,7 @@ export class WorkQueue {
   /** @throws Failure busy if too many wait */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= runningMax) {
-      if (this.#waiting.length >= waitingMax) throw busy(retryMs)
+      if (this.#waiting.length >= waitingMax) throw failToWait('busy', retryMs)
       await new Promise<void>(resolve => this.#waiting.push(resolve))
     } else this.#running++
     this.peak = Math.max(this.peak, this.#running)
@@ -26,8 +26,4 @@ export class WorkQueue {
       else this.#running--
     }
   }
-}
-
-export function busy(waitMs: number) {
-  return fail('busy', { seconds: Math.ceil(waitMs / 1000) }, { retryAfterMs: waitMs })
 }

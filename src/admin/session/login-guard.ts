@@ -1,5 +1,5 @@
 import type { Times } from '../../util/index.ts'
-import { fail } from '../errors.ts'
+import { failToWait } from '../errors.ts'
 
 const windowMs = 60_000
 const attemptsMax = 20
@@ -70,12 +70,7 @@ export class LoginGuard {
 
 function refuseWait(full: number, strikes: Strikes, now: number): void {
   const waitMs = Math.max(full, strikes.count > 0 ? strikes.until - now : 0)
-  if (waitMs > 0) throw slowDown(waitMs)
-}
-
-export function slowDown(waitMs: number) {
-  const seconds = Math.ceil(waitMs / 1000)
-  return fail('slow_down', { seconds }, { retryAfterMs: seconds * 1000 })
+  if (waitMs > 0) throw failToWait('slow_down', waitMs)
 }
 
 function remember<T>(map: Map<string, T>, key: string, value: T): void {

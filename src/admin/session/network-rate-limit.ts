@@ -1,5 +1,5 @@
 import type { Times } from '../../util/index.ts'
-import { slowDown } from './login-guard.ts'
+import { failToWait } from '../errors.ts'
 
 const windowMs = 60_000
 /** The maximum number of networks in memory. */
@@ -23,7 +23,7 @@ export class NetworkRateLimit {
     const network = this.#networkOf(address)
     const now = this.#clock.tick()
     const recent = (this.#begun.get(network) ?? []).filter(at => now - at < windowMs)
-    if (recent.length >= this.#most) throw slowDown((recent[0] ?? now) + windowMs - now)
+    if (recent.length >= this.#most) throw failToWait('slow_down', (recent[0] ?? now) + windowMs - now)
     this.#begun.delete(network)
     this.#begun.set(network, [...recent, now])
     if (this.#begun.size <= rememberedMax) return
