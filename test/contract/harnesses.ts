@@ -7,6 +7,7 @@ import { defaultThresholds } from '../../src/domain/index.ts'
 import { systemClock } from '../../src/util/index.ts'
 import { migrateStorage, openStorage } from '../../src/storage/index.ts'
 import { openDatabase } from '../harness/database.ts'
+import { dropTriggers } from '../harness/drop-triggers.ts'
 import type { Postgres } from '../harness/postgres.ts'
 import { runChild } from './run-child.ts'
 import { type Harness, silentLog, type StorageHarness } from './storage.ts'
@@ -19,11 +20,10 @@ export async function sqliteHarness(): Promise<StorageHarness> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-storage-'))
   const path = join(folder, 'tollgate.db')
   const url = `sqlite:${path}`
-  const edit = (sql: string, enableForeignKeyConstraints: boolean, dropTriggers: boolean): void => {
+  const edit = (sql: string, enableForeignKeyConstraints: boolean, isTampering: boolean): void => {
     const db = new DatabaseSync(path, { timeout: 5_000, enableForeignKeyConstraints })
     try {
-      const triggers = dropTriggers ? db.prepare(`SELECT name FROM sqlite_schema WHERE type = 'trigger'`).all() : []
-      for (const { name } of triggers) db.exec(`DROP TRIGGER "${String(name)}"`)
+      if (isTampering) dropTriggers(db)
       db.exec(sql)
     } finally {
       db.close()

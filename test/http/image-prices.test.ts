@@ -42,7 +42,7 @@ routes:
 
 type Sold = Started & {
   /** Sets the output facts in the next answer. */
-  readonly tell: (facts: ReportedFacts) => void
+  readonly report: (facts: ReportedFacts) => void
   /** Sends a request whose answer has these pictures and output facts; returns its status and text. */
   readonly buy: (
     fields: { readonly [name: string]: Json },
@@ -63,7 +63,7 @@ function sold(title: string, yaml: string, run: (t: Test, shop: Sold) => Promise
     const started = await start(t, { yaml, upstreams: ['alpha'], plugins: [telling.plugin] })
     await run(t, {
       ...started,
-      tell: telling.next,
+      report: telling.next,
       async buy(fields, facts, answer, status = 200) {
         telling.next(facts)
         started.upstream.answerOnce(res => {
@@ -362,7 +362,7 @@ const streamed = yamlOf(
 sold(
   'images of a stream are charged as they pass, with what belongs to each, and a cut one for what came',
   streamed,
-  async (t, { upstream, post, charges, tell }) => {
+  async (t, { upstream, post, charges, report }) => {
     const event = (size: number) =>
       `event: image_generation.completed\ndata: ${JSON.stringify({ type: 'image_generation.completed', ...picture(size, size) })}\n\n`
     const rows = async () =>
@@ -374,7 +374,7 @@ sold(
         ...flags,
       ])
     for (const whole of [true, false]) {
-      tell({ facts: { seconds: 2.5 } })
+      report({ facts: { seconds: 2.5 } })
       upstream.answerOnce(res => {
         res.writeHead(200, { 'content-type': 'text/event-stream' })
         res.write(event(1000))

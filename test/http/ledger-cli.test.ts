@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import t from 'tap'
+import { dropTriggers } from '../harness/drop-triggers.ts'
 import { runCli } from '../harness/cli.ts'
 import { picture } from '../harness/pictures.ts'
 import { billed, openShop, type Shop } from '../harness/shop.ts'
@@ -25,8 +26,7 @@ t.test('ledger verify reports manual changes of the books, and exits with 1 [B18
   t.match(await runCli(shop, 'ledger', 'replay'), { code: 0, stdout: '', stderr: /^4 charges replayed, 0 differ/ })
   const db = byHand(shop)
   // A process that can write the file can also drop its guards.
-  for (const { name } of db.prepare(`SELECT name FROM sqlite_master WHERE type = 'trigger'`).all())
-    db.exec(`DROP TRIGGER ${String(name)}`)
+  dropTriggers(db)
   const ids = db
     .prepare('SELECT id FROM charge ORDER BY id')
     .all()
@@ -68,12 +68,11 @@ t.test('[13.2] charges of answers cut off for unknown content are found, and ref
   await shop.settled()
   const ids = (await shop.charges(3)).map(({ id }) => id)
   const db = byHand(shop)
-  const triggers = db.prepare(`SELECT name, sql FROM sqlite_master WHERE type = 'trigger'`).all()
-  for (const { name } of triggers) db.exec(`DROP TRIGGER ${String(name)}`)
+  const triggers = dropTriggers(db)
   // In the form of earlier versions of the gateway.
   const ended = `delivery = 'partial', reason = 'answer_unrecognised: links.self (a link)'`
   db.exec(`UPDATE charge SET ${ended} WHERE id IN ('${ids[0]}', '${ids[1]}')`)
-  for (const { sql } of triggers) db.exec(String(sql))
+  for (const sql of triggers) db.exec(sql)
   db.close()
   const listed = await runCli(shop, 'ledger', 'find-withheld')
   t.match(listed, { code: 0, stderr: /2 charges, 0\.08 USD\. .*--refund/ })
@@ -113,8 +112,7 @@ t.test('[6.6] an anchor stored elsewhere shows changes that the database alone c
   t.match(await runCli(shop, 'ledger', 'verify', '--anchor', kept), { code: 0, stderr: /compared with 2 anchors/ })
 
   const db = byHand(shop)
-  for (const { name } of db.prepare(`SELECT name FROM sqlite_master WHERE type = 'trigger'`).all())
-    db.exec(`DROP TRIGGER ${String(name)}`)
+  dropTriggers(db)
   const last = '(SELECT max(id) FROM charge)'
   const less = 'SET spent = spent - 40000, day_spent = day_spent - 40000, month_spent = month_spent - 40000'
   db.exec(`UPDATE key ${less}; UPDATE account ${less};
