@@ -26,7 +26,7 @@ export function inspectSqlite(path: string): StorageState {
     const found = Number(row?.['user_version'] ?? 0)
     if (found === copyMark) throw new StorageError('copy_unfinished', { path })
     const groups = found === 0 ? [] : connection.all({ sql: groupsHeldSql, params: [] }).map(toGroupHeld)
-    return { exists: true, groups, schema: { found, known }, unwritable: undefined, skewMs: 0 }
+    return { ...none, exists: true, groups, schema: { found, known } }
   } finally {
     connection.close()
   }

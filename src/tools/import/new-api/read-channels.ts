@@ -64,9 +64,10 @@ function numberOf(
   note: (text: string) => void,
 ): bigint {
   const text = row.text(column) ?? '0'
-  const value = row.whole(column) ?? 0n
-  const used = value < least ? least : value > most ? most : value
-  if (row.whole(column) !== used && text !== '0')
+  const value = row.whole(column)
+  const near = value ?? 0n
+  const used = near < least ? least : near > most ? most : near
+  if (value !== used && text !== '0')
     note(
       `channel ${row.text('id')}: its ${column} is ${text}, not a whole number from ${least} to ${most}; here ${used}`,
     )

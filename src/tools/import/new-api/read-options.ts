@@ -116,9 +116,7 @@ export function readOptions(
     return { id, prices: { input } }
   }
 
-  const factors = Object.entries(fieldsOf(parseRatios(options.get('GroupRatio')))).map(
-    ([group, ratio]) => [group, factorOf(ratio)] as const,
-  )
+  const factors = Object.entries(maps['GroupRatio'] ?? {}).map(([group, ratio]) => [group, factorOf(ratio)] as const)
   return {
     quotaPerUnit,
     groupRatios: new Map(factors.map(([group, { factor }]) => [group, factor])),
