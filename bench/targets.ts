@@ -244,7 +244,7 @@ async function startTollgate(
 }
 
 function binOf(checkout: string): string {
-  return join(checkout, 'src/cli/bin.ts')
+  return join(checkout, 'src/cli/tollgate.cjs')
 }
 
 /** Starts the gateway on a configuration and a storage; `env` is what its other commands need to find both. */
@@ -262,6 +262,8 @@ export async function startGateway(
     TOLLGATE_OPS: `127.0.0.1:${ops}`,
     TOLLGATE_STORAGE: storage,
     BENCH_UPSTREAM: site.upstream,
+    // As the container image and the systemd unit set it.
+    MALLOC_ARENA_MAX: '2',
   }
   const before = site.before === undefined ? [] : ['--import', site.before]
   const pid = run(site, process.execPath, [...before, binOf(checkout), 'serve', '-c', config], env)
