@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import type { Deliveries } from '../events/index.ts'
 import type { CompiledConfig, Storage } from '../domain/index.ts'
 import type { Log } from '../plugin-api/index.ts'
@@ -47,7 +48,10 @@ export class EventPublisher {
     const { storage, log } = this.#parts
     const ends = kind === 'config.applied' && findings.length === 0 ? 'config.refused' : undefined
     const written = async (): Promise<void> =>
-      storage.events.addUnlessRepeated({ kind, data: { ...rest, ...named, count: findings.length } }, ends)
+      storage.events.addUnlessRepeated(
+        { kind, data: { ...rest, ...named, count: findings.length, host: hostname() } },
+        ends,
+      )
     written().catch((error: unknown) => log.warn({ err: error }, `${kind} could not be published`))
   }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '../../domain/index.ts'
+import type { Json, StoredEvent } from '../../domain/index.ts'
 import type { AnswerOf } from '../../util/index.ts'
 import { editableAnswer, proposalAnswer, writtenAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
@@ -147,8 +147,13 @@ async function waitForOthers({ storage, clock }: AdminParts, { before, isLoaded,
   const refusals = (await listRefusals({ storage })).filter(({ id }) => id > refusedBefore)
   return {
     outdated: outdated.map(({ host, startedAt }) => ({ host, started: toMoment(startedAt), revision: before })),
-    refusals: [...new Set(refusals.flatMap(({ data }) => data['findings'] as readonly string[]))],
+    refusals: [...new Set(refusals.flatMap(({ data }) => findingsOf(data)))],
   }
+}
+
+/** Findings with the host that reported them; earlier versions reported none. */
+function findingsOf({ host, findings }: StoredEvent['data']): readonly string[] {
+  return (findings as readonly string[]).map(finding => (typeof host === 'string' ? `${host}: ${finding}` : finding))
 }
 
 async function listRefusals({ storage }: Pick<AdminParts, 'storage'>) {
