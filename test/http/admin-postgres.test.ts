@@ -96,6 +96,22 @@ t.test('a written change names the gateways on the same file that did not load i
   t.match(body, { revision: one.gateway.plan.revision, outdated: { length: 1 } }, 'the others use it')
 })
 
+t.test('of several requests that declare a user at once, at several gateways, one creates it', async t => {
+  const env = { TOLLGATE_STORAGE: await postgres.createDatabase() }
+  const one = await start(t, { upstreams: [], env })
+  const other = await start(t, { upstreams: [], env })
+  const admin = await enterAsAdmin(one)
+  const there = newVisitor(other.url)
+  there.cookie = admin.cookie
+  for (const name of ['ada', 'ben', 'cy']) {
+    const put = Array.from({ length: 12 }, (_, i) =>
+      (i % 2 === 0 ? admin : there).ask('PUT', `/api/users/${name}`, { group: 'partner', budget: '5' }),
+    )
+    const statuses = (await Promise.all(put)).map(({ status }) => status)
+    t.same(statuses.toSorted(), [...Array<number>(11).fill(200), 201], name)
+  }
+})
+
 t.test('a search for the character 0, which PostgreSQL does not store, finds nothing', async t => {
   const started = await start(t, { upstreams: [], env: { TOLLGATE_STORAGE: await postgres.createDatabase() } })
   const admin = await enterAsAdmin(started)
