@@ -13,6 +13,8 @@ const names = {
   type: 'string',
   minLength: 1,
   maxLength: 1_000,
+  // Commas alone would be no filter.
+  pattern: '[^,]',
   description: 'One value, or several separated by commas.',
 } as const
 

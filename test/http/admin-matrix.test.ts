@@ -676,6 +676,7 @@ t.test('positions of other lists, and days that no charge has, are refused with 
       if (!isOwn) t.match(body, { error: { field: 'before', reason: 'not_position' } }, `${list} of ${other}`)
     }
   t.match((await admin.get('/api/objects?before=x')).body, { error: { field: 'before', reason: 'not_position' } })
+  t.match((await admin.get('/api/costs?user=,')).body, { error: { field: 'user' } }, 'no user is not every user')
   for (const [path, field, values, good] of [
     ['/api/statements', 'month', ['0000-01', '1969-12', '9999-12', '2026-13', '2026-1', 'x'], 'month=1970-01'],
     ['/api/costs', 'to', ['0000-01-01', '1969-12-31', '9999-01-01', '2026-02-30', 'x'], 'to=9998-12-31'],
