@@ -264,6 +264,8 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
     if (code === 'erases_local') return refuse('conflict', code, {})
     if (code === 'erase_busy') return refuse('conflict', code, { ...named, count: params['count'] ?? '' })
     if (code === 'last_admin') return refuse('conflict', code, named, { param: 'role' })
+    if (code === 'balance_full')
+      return refuse('invalid', 'too_large', { field: 'amount', limit: params['left'] ?? '' }, { param: 'amount' })
     if (code === 'user_unknown') return refuse('invalid', code, named, { param: 'user' })
     return fail('storage_unavailable', {}, { retryAfterMs: 1_000 })
   }

@@ -433,6 +433,19 @@ t.test("C8 lists, sums and files contain only one's own rows", async t => {
   t.match((await ben.get(sheet)).text, /closing\r\n[\d-]+,ben,\w+,USD,0\.00,1,2\.00,0\.00,0\.00,2\.00\r\n$/)
 })
 
+t.test('a balance that could not be counted exactly any more is not topped up', async t => {
+  const { admin } = await startCast(t)
+  const most = { amount: '999999999.999999' }
+  for (let i = 0; i < 9; i++) t.equal((await admin.post('/api/users/ben/topups', most)).status, 201, `top-up ${i}`)
+  const refused = await admin.post('/api/users/ben/topups', most)
+  t.match(
+    [refused.status, refused.body],
+    [400, { error: { field: 'amount', message: "'amount' must be 7199254.741 or less." } }],
+  )
+  t.equal((await admin.post('/api/users/ben/topups', { amount: '7199254' })).status, 201)
+  t.match((await admin.get('/api/users/ben/balance')).body, { balance: { amount: '9007199253.999991' } })
+})
+
 t.test("C8 another user's object is answered as a missing one is, and no query finds it", async t => {
   const cast = await startCast(t)
   const { ann, admin, key, request, session, link, view } = cast
