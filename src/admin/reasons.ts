@@ -7,6 +7,7 @@ import { Failure, type FailExtra } from '../domain/index.ts'
 export const reasons = {
   missing: "'{field}' is missing.",
   field_unknown: "'{field}' is no field of this request.",
+  field_twice: "'{field}' is sent twice.",
   unreadable: '{message}',
   request: 'The request {message}.',
   not_json: 'The body must be JSON: send it with the header Content-Type: application/json.',

@@ -8,7 +8,7 @@ import { assetRoutes } from './assets.ts'
 import { type Duty, may } from './duties.ts'
 import { chooseEncoding, compressOnTheWay } from './encoding.ts'
 import { fail } from './errors.ts'
-import { checkTexts, readJsonBodies } from './json-body.ts'
+import { readJsonBodies } from './json-body.ts'
 import { pageRoutes } from './pages/index.ts'
 import type { AdminParts } from './parts.ts'
 import { apiRoutes } from './routes/index.ts'
@@ -98,7 +98,6 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
         // Programs omit the body if every field has a default.
         if (route.method !== 'GET' && route.method !== 'DELETE') request.body ??= {}
         if (route.query) request.query = readQuery(request.query as object, route.query)
-        checkTexts(request.body)
       },
       async handler(request, reply) {
         const asked = askOf(request, reply)

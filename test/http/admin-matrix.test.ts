@@ -619,6 +619,8 @@ t.test('a body is JSON in UTF-8, and its texts are stored as they are sent', asy
     ['of a form', 'application/x-www-form-urlencoded', 'name=x&user=ben', { reason: 'not_json' }],
     ['of text', 'text/plain', '{"name":"x","user":"ben"}', { reason: 'not_json', message: /application\/json/ }],
     ['in another encoding', json, Buffer.from('{"name":"\u00e4","user":"ben"}', 'latin1'), { field: 'body' }],
+    ['with a member twice', json, String.raw`{"name":"x","user":"ben","n\u0061me":"y"}`, { field: 'name' }],
+    ['with a member twice, deeper', json, '{"name":"x","limits":{"rpm":1, "rpm" :2}}', { reason: 'field_twice' }],
     [
       'with half of a pair',
       json,
@@ -653,6 +655,8 @@ t.test('a body is JSON in UTF-8, and its texts are stored as they are sent', asy
   t.match((await admin.ask('PATCH', `/api/keys/${key}`, { name: '\u{1F600} \u00e4' })).body, {
     name: '\u{1F600} \u00e4',
   })
+  const name = String.raw`a"b\: "name": {"name":`
+  t.match((await admin.ask('PATCH', `/api/keys/${key}`, { name })).body, { name }, 'text that looks like members')
   t.match((await admin.get('/api/keys?search=%00')).body, { keys: [] }, 'no name has this character')
 })
 
