@@ -1,17 +1,16 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance } from 'fastify'
 import type { Failure } from '../domain/index.ts'
 import { refuse } from './reasons.ts'
 
-/** Reads the bodies of requests: JSON in UTF-8, and no other type. */
-export function readJsonBodies(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'error')
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    if (!isUtf8(bytes)) return done(notUnicode('body'), undefined)
+type Done = (error: Error | null, body?: unknown) => void
+
+/** A parser of bodies in UTF-8, by a parser of JSON. */
+export function jsonParser<R>(parse: (request: R, text: string, done: Done) => void) {
+  return (request: R, bytes: Buffer, done: Done): void => {
+    if (!isUtf8(bytes)) return done(notUnicode('body'))
     const text = bytes.toString()
     return parse(request, text, (error, body) => done(error ?? findLoss(text, body), body))
-  })
+  }
 }
 
 function notUnicode(field: string): Failure {

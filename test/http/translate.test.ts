@@ -598,9 +598,13 @@ for (const [name, later] of Object.entries<Reaction>({
     vendor(linked('inline')),
     async (t, started) => {
       const { received } = breaking(started, heavy, later)
-      await t.rejects(started.post('/v1/images/generations', ask()).then(res => res.text()))
-      t.equal(received.length, 3)
-      t.match(await started.charges(), [{ state: 'needs_review' }])
+      await t.rejects(
+        started.post('/v1/images/generations', ask()).then(res => res.text()),
+        { message: 'terminated' },
+        name,
+      )
+      t.equal(received.length, 3, name)
+      t.match(await started.charges(), [{ state: 'needs_review' }], name)
     },
   )
 
