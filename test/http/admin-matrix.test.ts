@@ -641,6 +641,15 @@ t.test('a body is JSON in UTF-8, and its texts are stored as they are sent', asy
     })
     t.match([answer.status, await answer.json()], [400, { error: { code: 'invalid', ...why } }], name)
   }
+  for (const [method, path, status] of [
+    ['DELETE', '/api/keys/by-name/none?user=ben', 204],
+    ['DELETE', '/api/users/nobody', 404],
+    ['POST', '/api/config/reload', 200],
+  ] as const) {
+    const headers = { authorization, 'content-type': json }
+    const answer = await fetch(started.url + path, { method, headers })
+    t.equal(answer.status, status, `${method} ${path} with the type of a body that is absent`)
+  }
   for (const [path, body, field] of [
     ['/api/users/ben/topups', { amount: '1', note: 'a\ud800b' }, 'note'],
     ['/api/users/ben/topups', { amount: '1', note: 'a\u0000b' }, 'note'],
