@@ -862,7 +862,7 @@ export const writtenAnswer = object({
   refusals: {
     ...texts,
     description:
-      'The findings of the gateways that refused the change meanwhile, each with the first host that reported it.',
+      'The findings of the gateways that refused the change meanwhile, each after the `host` that reported it first.',
   },
 })
 
