@@ -1,4 +1,5 @@
-import { type UpstreamClient, sniff } from '../../src/plugin-api/index.ts'
+import { createHash } from 'node:crypto'
+import { Failure, type UpstreamClient, sniff } from '../../src/plugin-api/index.ts'
 import type { LinkToFollow } from '../../src/wire/index.ts'
 import { toBase64 } from './to-base64.ts'
 import { withCheckedEnd } from './check-picture-end.ts'
@@ -27,11 +28,12 @@ type Following = {
 export async function* follow(link: LinkToFollow, following: Following): AsyncGenerator<Buffer> {
   const { rule, onHead } = following
   const asLink = Buffer.from(`"url":${JSON.stringify(link.url)}`)
-  const chunks = await openLink(link.url, following)
-  if (!chunks) {
+  const opened = await openLink(link.url, following)
+  if (!opened) {
     yield asLink
     return
   }
+  const chunks = opened[Symbol.asyncIterator]()
   const head = await readHead(chunks, rule.do === 'measure' ? headBytes : magicBytes)
   const isPicture = head !== undefined && sniff(head).type.startsWith('image/')
   if (isPicture) onHead(link.index, head)
@@ -41,12 +43,54 @@ export async function* follow(link: LinkToFollow, following: Following): AsyncGe
     return
   }
   yield Buffer.from('"b64_json":"')
-  yield* toBase64(joined(head, chunks))
+  yield* toBase64(wholePicture(joined(head, chunks), () => openLink(link.url, following)))
   yield Buffer.from('"')
 }
 
+/**
+ * The picture, which the vendor has charged: if its download breaks off, it is downloaded once more and continued where
+ * it broke off. @throws Failure if the second download breaks off too, or begins with other bytes
+ */
+async function* wholePicture(
+  chunks: AsyncIterable<Buffer>,
+  openAgain: () => Promise<AsyncIterable<Buffer> | undefined>,
+): AsyncGenerator<Buffer> {
+  const begun = createHash('sha256')
+  let bytes = 0
+  try {
+    for await (const chunk of chunks) {
+      begun.update(chunk)
+      bytes += chunk.length
+      yield chunk
+    }
+  } catch (error) {
+    const isTooLarge = error instanceof Failure && error.code === 'upstream_answer_too_large'
+    const again = isTooLarge ? undefined : await openAgain()
+    if (!again) throw error
+    yield* restOf(again, { bytes, hash: begun.digest(), cause: error })
+  }
+}
+
+type Beginning = { readonly bytes: number; readonly hash: Buffer; readonly cause: unknown }
+
+/** What follows the beginning. @throws its cause if the chunks begin with other bytes */
+async function* restOf(chunks: AsyncIterable<Buffer>, { bytes, hash, cause }: Beginning): AsyncGenerator<Buffer> {
+  const begun = createHash('sha256')
+  let left = bytes
+  for await (const chunk of chunks) {
+    const rest = chunk.subarray(left)
+    if (left > 0) {
+      begun.update(chunk.subarray(0, left))
+      left -= chunk.length - rest.length
+      if (left === 0 && !begun.digest().equals(hash)) throw cause
+    }
+    if (rest.length > 0) yield rest
+  }
+  if (left > 0) throw cause
+}
+
 /** Undefined if the link cannot be opened, or its address is not allowed. */
-async function openLink(url: string, { asker, rule }: Following): Promise<AsyncIterator<Buffer> | undefined> {
+async function openLink(url: string, { asker, rule }: Following): Promise<AsyncIterable<Buffer> | undefined> {
   try {
     const { status, headers, body, endUnknown } = await asker.ask({
       method: 'GET',
@@ -61,8 +105,7 @@ async function openLink(url: string, { asker, rule }: Following): Promise<AsyncI
     if (status !== 200 && !(rule.do === 'measure' && status === 206)) return undefined
     // It would break off in the middle, after its beginning was delivered.
     if (rule.do === 'inline' && Number(headers['content-length'] ?? 0) > rule.bytesMax) return undefined
-    const whole = endUnknown === true && rule.do === 'inline' ? withCheckedEnd(body) : body
-    return whole[Symbol.asyncIterator]()
+    return endUnknown === true && rule.do === 'inline' ? withCheckedEnd(body) : body
   } catch {
     return undefined
   }

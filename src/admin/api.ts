@@ -7,8 +7,8 @@ import type { LoginThrottle } from './session/login-throttle.ts'
 /** A person who is signed in. */
 export type SessionUser = { readonly user: User; readonly session: Session }
 
-/** An admin token, which acts under its own name and with its role. */
-export type TokenUser = { readonly user: User; readonly token: AdminToken }
+/** An admin token, which acts under its own name and with its role; `hash` is that of its secret. */
+export type TokenUser = { readonly user: User; readonly token: AdminToken; readonly hash: string }
 
 /** One request to the console, with its fields validated by the route's schemas. */
 export type AdminRequest<Query = unknown, Fields = unknown> = {

@@ -3,27 +3,25 @@ import { dateIn, isTimeZone } from '../util/index.ts'
 import type { AdminRequest } from './api.ts'
 import { fail } from './errors.ts'
 import { refuse } from './reasons.ts'
+import { day as daySchema } from './schemas.ts'
 import { ownerOf } from './session-user.ts'
 
 export const dayMs = 86_400_000
 
-const date = {
-  type: 'string',
-  pattern: String.raw`^\d{4}-\d\d-\d\d$`,
-  description: 'A date, such as 2026-11-21.',
-} as const
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const
 const names = {
   type: 'string',
   minLength: 1,
   maxLength: 1_000,
+  // Commas alone would be no filter.
+  pattern: '[^,]',
   description: 'One value, or several separated by commas.',
 } as const
 
 /** The query of costs: days in a time zone, and filters. */
 export const costQuery = {
-  from: { ...date, description: 'First day, such as 2026-11-21. The default is 29 days before the last day.' },
-  to: { ...date, description: 'Last day, inclusive. The default is today.' },
+  from: { ...daySchema, description: 'First day, such as 2026-11-21. The default is 29 days before the last day.' },
+  to: { ...daySchema, description: 'Last day, inclusive. The default is today.' },
   zone: { ...name, default: 'UTC', description: 'IANA time zone of the days, such as Europe/Berlin.' },
   user: names,
   group: names,
@@ -49,10 +47,15 @@ export function daysOf(
     ['from', first, from],
     ['to', last, to],
   ] as const)
-    if (Number.isNaN(day) || (given !== undefined && new Date(day).toISOString().slice(0, 10) !== given))
+    if (Number.isNaN(day) || (given !== undefined && !isDay(given, day)))
       throw refuse('invalid', 'day', { field: param }, { param })
   if (last < first) throw refuse('invalid', 'range_backward', {}, { param: 'from' })
   return [first, last]
+}
+
+/** Other years have other formats, and `Date` would accept 31 February as 3 March. */
+function isDay(text: string, midnight: number): boolean {
+  return text >= '1970' && text < '9999' && new Date(midnight).toISOString().slice(0, 10) === text
 }
 
 type Where = { readonly [P in CostPart]?: string }

@@ -114,6 +114,7 @@ export const consoleErrors = {
     text: 'Changes are taken from the console itself only: JSON, with the header x-tollgate: 1, from the same site.',
   },
   not_found: { status: 404, type: 'console', text: 'There is no such thing here, or it is not yours.' },
+  method_not_allowed: { status: 405, type: 'console', text: '{path} does not support {method}. Use {allow}.' },
   conflict: { status: 409, type: 'console', text: '{why}' },
   picture_refused: { status: 502, type: 'console', text: 'The picture is not shown: {why}.' },
   too_large: { status: 413, type: 'console', text: 'The request is larger than this endpoint takes.' },

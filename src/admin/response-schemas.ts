@@ -859,7 +859,11 @@ export const writtenAnswer = object({
     ...listOf(object({ host: text, started: moment, revision: text })),
     description: 'Gateways on the storage that still use the previous configuration 5 seconds after the change.',
   },
-  refusals: { ...texts, description: 'The findings of the gateways that refused the change meanwhile.' },
+  refusals: {
+    ...texts,
+    description:
+      'The findings of the gateways that refused the change meanwhile, each after the `host` that reported it first.',
+  },
 })
 
 const fields = { type: ['object', 'null'] } as const

@@ -28,6 +28,22 @@ export const optionalLimit = {
   description: 'Maximum number of rows. Without it, all rows.',
 } as const
 export const rowId = { type: 'string', pattern: '^[a-z]+_[0-9a-z]{1,40}$' } as const
+/** The `next` of an earlier page, by the list. */
+export const cursors = {
+  keys: { type: 'string', pattern: '^key_[0-9a-z]{1,40}$' },
+  logs: { type: 'string', pattern: '^req_[0-9a-z]{1,40}$' },
+  trail: { type: 'string', pattern: '^trail_[0-9a-z]{1,40}$' },
+} as const
+export const day = {
+  type: 'string',
+  pattern: String.raw`^\d{4}-\d\d-\d\d$`,
+  description: 'A date, such as 2026-11-21.',
+} as const
+export const month = {
+  type: 'string',
+  pattern: '^\\d{4}-(0[1-9]|1[0-2])$',
+  description: 'Month, such as 2026-11. The default is the current month.',
+} as const
 
 /** The reason for refusing a text that does not match a pattern, by pattern. */
 export const patternReasons: ReadonlyMap<string, Reason> = new Map([
@@ -36,6 +52,9 @@ export const patternReasons: ReadonlyMap<string, Reason> = new Map([
   [chosenName.pattern, 'not_chosen_name'],
   [reason.pattern, 'not_line'],
   [rowId.pattern, 'not_id'],
+  ...Object.values(cursors).map(({ pattern }): [string, Reason] => [pattern, 'not_position']),
+  [day.pattern, 'day'],
+  [month.pattern, 'month'],
   [decimal, 'not_decimal'],
 ])
 

@@ -8,6 +8,7 @@ import { assetRoutes } from './assets.ts'
 import { type Duty, may } from './duties.ts'
 import { chooseEncoding, compressOnTheWay } from './encoding.ts'
 import { fail } from './errors.ts'
+import { jsonParser } from './json-body.ts'
 import { pageRoutes } from './pages/index.ts'
 import type { AdminParts } from './parts.ts'
 import { apiRoutes } from './routes/index.ts'
@@ -70,11 +71,14 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     },
     frameworkErrors: (error, request, reply) => void answerError(parts, error, request, reply),
   })
+  app.removeAllContentTypeParsers()
+  const parse = jsonParser(app.getDefaultJsonParser('error', 'error'))
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, parse)
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(securityHeaders(request.url)).header('x-request-id', request.id).header('request-id', request.id)
   })
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(parts, error, request, reply))
-  app.setNotFoundHandler((request, reply) => answerError(parts, fail('not_found'), request, reply))
+  app.setNotFoundHandler((request, reply) => answerError(parts, unknownEndpoint(request), request, reply))
   for (const route of [...apiRoutes, ...pageRoutes(apiRoutes), ...assetRoutes]) addRoute(app, route)
   await app.ready()
 
@@ -261,13 +265,29 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
     if (code === 'erases_local') return refuse('conflict', code, {})
     if (code === 'erase_busy') return refuse('conflict', code, { ...named, count: params['count'] ?? '' })
     if (code === 'last_admin') return refuse('conflict', code, named, { param: 'role' })
+    if (code === 'balance_full')
+      return refuse('invalid', 'too_large', { field: 'amount', limit: params['left'] ?? '' }, { param: 'amount' })
     if (code === 'user_unknown') return refuse('invalid', code, named, { param: 'user' })
     return fail('storage_unavailable', {}, { retryAfterMs: 1_000 })
   }
   if (statusCode === 413) return fail('too_large')
+  if (statusCode === 415) return refuse('invalid', 'not_json', {})
   if (statusCode !== undefined && statusCode < 500) return refuse('invalid', 'unreadable', { message })
   // The error of a failed read contains the database's message. Only writes determine whether the storage is healthy.
   return storage.ledger.healthy() ? fail('internal') : fail('storage_unavailable', {}, { retryAfterMs: 1_000 })
+}
+
+const paths = apiRoutes.map(({ method, url }) => ({
+  method,
+  pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}/?$`),
+}))
+
+/** The refusal of a method that a path does not have, or of an unknown path. */
+function unknownEndpoint({ method, url }: FastifyRequest): Failure {
+  const path = url.split('?', 1)[0] ?? ''
+  const allow = paths.flatMap(one => (one.pattern.test(path) ? one.method : [])).join(', ')
+  if (allow === '') return fail('not_found')
+  return fail('method_not_allowed', { path, method, allow }, { headers: { allow } })
 }
 
 /** The reason for a violated schema keyword. */
@@ -300,7 +320,9 @@ function invalidField({
   // For a pattern with several reasons, which need at most these values.
   if (reason === undefined && typeof pattern === 'string')
     return refuse('invalid', 'not_pattern', { field, pattern }, blamed)
-  return refuse('invalid', reason ?? 'malformed', { field, message, limit: Number(limit) } as never, blamed)
+  // Several types are separated by commas only.
+  const why = keyword === 'type' ? message.replaceAll(',', ' or ') : message
+  return refuse('invalid', reason ?? 'malformed', { field, message: why, limit: Number(limit) } as never, blamed)
 }
 
 /** Converts the texts of a query by its schema: integers and booleans. The schema validates everything else. */

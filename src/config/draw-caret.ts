@@ -10,21 +10,25 @@ const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f
  */
 export function drawCaret(source: Source, span: Span, hidden: readonly Span[]): string {
   const { start, end } = source.lineSpanAt(span.start)
-  const shown = [...source.text.slice(start, end).split('').entries()]
-    .map(([i, unit]) =>
-      unit === '\t' ? ' ' : hidden.some(h => h.start <= start + i && start + i < h.end) ? '*' : unit,
-    )
-    .join('')
-  if (shown.trim() === '') return ''
-  const col = Math.min(span.start - start, shown.length)
+  const line = source.text.slice(start, end)
+  if (line.trim() === '') return ''
+  const at = Math.min(span.start - start, line.length)
   const length = Math.max(1, Math.min(span.end, end) - span.start)
-  const from = shown.length <= widthMax ? 0 : Math.max(0, Math.min(col - 40, shown.length - widthMax))
-  const to = Math.min(shown.length, from + widthMax)
+  const from = line.length <= widthMax ? 0 : Math.max(0, Math.min(at - 40, line.length - widthMax))
+  const to = Math.min(line.length, from + widthMax)
+  // Only this part is read: a file without line breaks may have many findings.
+  const shown = [...line.slice(from, to).split('').entries()]
+    .map(([i, unit]) => {
+      const place = start + from + i
+      return unit === '\t' ? ' ' : hidden.some(h => h.start <= place && place < h.end) ? '*' : unit
+    })
+    .join('')
+  const col = at - from
   const before = from > 0 ? '…' : ''
-  const after = to < shown.length ? '…' : ''
-  const gap = before.replace('…', ' ') + blank(shown.slice(from, col))
-  const mark = `^${'~'.repeat(Math.max(0, columns(shown.slice(col, Math.min(to, col + length))) - 1))}`
-  return `${before}${shown.slice(from, to)}${after}\n${gap}${mark}`
+  const after = to < line.length ? '…' : ''
+  const gap = before.replace('…', ' ') + blank(shown.slice(0, col))
+  const mark = `^${'~'.repeat(Math.max(0, columns(shown.slice(col, col + length)) - 1))}`
+  return `${before}${shown}${after}\n${gap}${mark}`
 }
 
 function columns(text: string): number {

@@ -48,7 +48,7 @@ export async function readFilled(
   { parts = new PartFiles(), ...fill }: ReadOptions = {},
 ): Promise<Filled | { readonly written?: undefined; readonly secrets: Secrets }> {
   const { root, diagnostics } = readYaml(source.ownText)
-  report.add(...diagnostics)
+  for (const one of diagnostics) report.add(one)
   if (!root) return { secrets: gatherSecrets(undefined, source.text, []) }
   const { root: together, sourceFiles, whole, hidden } = await includeFiles(root, source, parts, report)
   const spelt = expand(renameOldKeys(together, report), source, report)

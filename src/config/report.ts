@@ -33,13 +33,13 @@ export class Report {
     this.#root = root
   }
 
-  add(...diagnostics: readonly PlacedDiagnostic[]): void {
-    this.#diagnostics.push(...diagnostics)
+  add(diagnostic: PlacedDiagnostic): void {
+    this.#diagnostics.push(diagnostic)
   }
 
   /** Adds the findings of another report for a part of this file. */
   addBelow(path: Path, other: Report): void {
-    this.add(...other.#diagnostics.map(one => ({ ...one, path: [...path, ...one.path] })))
+    for (const one of other.#diagnostics) this.add({ ...one, path: [...path, ...one.path] })
   }
 
   /** Reports a problem of the key at the end of the path; if the path does not exist, of its last existing part. */

@@ -43,10 +43,10 @@ export type StatementMonth = {
   readonly until: number
 }
 
-/** Reads `2026-11`; undefined when it is no month. */
+/** Reads `2026-11`; undefined when it is no month of the years 1970 to 9998. */
 export function readMonth(text: string, zone: string): StatementMonth | undefined {
   const [, year, month] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(text) ?? []
-  if (year === undefined || month === undefined) return undefined
+  if (year === undefined || month === undefined || text < '1970' || text >= '9999') return undefined
   const first = { year: Number(year), month: Number(month), day: 1 }
   return { month: text, zone, from: momentIn(zone, first), until: momentIn(zone, { ...first, month: first.month + 1 }) }
 }

@@ -1,7 +1,7 @@
 import type { Deliveries } from '../events/index.ts'
 import type { CompiledConfig, Storage } from '../domain/index.ts'
 import type { Log } from '../plugin-api/index.ts'
-import type { Clock } from '../util/index.ts'
+import { type Clock, processName } from '../util/index.ts'
 import { labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
 import type { Reloaded } from './reloads.ts'
 import type { ProcessStatus } from './status.ts'
@@ -47,7 +47,10 @@ export class EventPublisher {
     const { storage, log } = this.#parts
     const ends = kind === 'config.applied' && findings.length === 0 ? 'config.refused' : undefined
     const written = async (): Promise<void> =>
-      storage.events.addUnlessRepeated({ kind, data: { ...rest, ...named, count: findings.length } }, ends)
+      storage.events.addUnlessRepeated(
+        { kind, data: { ...rest, ...named, count: findings.length, host: processName() } },
+        ends,
+      )
     written().catch((error: unknown) => log.warn({ err: error }, `${kind} could not be published`))
   }
 

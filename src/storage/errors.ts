@@ -35,6 +35,7 @@ const table = {
     "'local' is not a person: it owns the keys without another owner. Revoke those keys instead (tollgate keys revoke)",
   erase_busy:
     '{name} has {count} requests or jobs that are still running, so nothing was erased yet. The user is disabled and the keys are revoked: erase again when these have ended. Requests of a stopped gateway are ended by the next one that runs',
+  balance_full: 'the balance of {name} may grow by at most {left}: larger amounts cannot be counted exactly',
   user_unknown: 'the user {name} does not exist; create it first',
 } as const
 

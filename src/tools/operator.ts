@@ -144,7 +144,7 @@ export async function importConfig(
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const report = new Report(source)
   const { value, diagnostics } = readForeignYaml(source.text)
-  report.add(...diagnostics)
+  for (const one of diagnostics) report.add(one)
   const prices =
     options.prices === undefined ? undefined : await openPriceTable(options.prices, options.allowUndercharge)
   const book = options.database === undefined ? undefined : await openLitellmBook(options.database)

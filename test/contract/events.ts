@@ -44,12 +44,15 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
       'what several see happen is told once',
     )
     await events.addUnlessRepeated({ ...applied, data: {} }, 'config.refused')
-    await events.addUnlessRepeated({ kind: 'config.refused', data: {} })
+    for (const host of ['one', 'other']) await events.addUnlessRepeated({ kind: 'config.refused', data: { host } })
     for (const revision of ['a', 'b'])
       await events.addUnlessRepeated({ ...applied, data: { revision } }, 'config.refused')
     t.match(
       (await events.after(ids[2] ?? 0, 10)).slice(3),
-      [{ kind: 'config.refused' }, { kind: 'config.applied', data: { revision: 'a' } }],
+      [
+        { kind: 'config.refused', data: { host: 'one' } },
+        { kind: 'config.applied', data: { revision: 'a' } },
+      ],
       'and what only ends another where that was the last',
     )
   })

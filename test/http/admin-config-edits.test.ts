@@ -34,6 +34,19 @@ t.test('requests at once wait for each other', async t => {
   t.equal(written.filter(one => one.code === 'config_changed').length, 5)
 })
 
+t.test('groups that a program declares at once are all written', async t => {
+  const edit = [{ 'server/console_edits': 'on' }]
+  const started = await start(t, { simulated: true, onDisk: true, edit })
+  const root = await enterAsAdmin(started)
+  const names = ['one', 'two', 'three', 'four', 'two']
+  const put = await Promise.all(names.map((name, i) => root.ask('PUT', `/api/groups/${name}`, { rpm: 5 + (i % 3) })))
+  t.same(
+    put.map(({ status }) => status),
+    names.map(() => 200),
+  )
+  t.match([...started.gateway.plan.groups.keys()], ['default', 'partner', 'one', 'two', 'three', 'four'])
+})
+
 t.test('a change is proposed, written in place and applied, or nothing is changed', async t => {
   const started = await start(t, {
     simulated: true,

@@ -355,7 +355,7 @@ t.test('an export ends before its next page when the rights of its user end', as
     'command line',
   )
   const [demoted, idle] = [await enter('dora'), await enter('ida')]
-  const token = { user: { ...demoted.user, name: 'token report' }, token: made }
+  const token = { user: { ...demoted.user, name: 'token report' }, token: made, hash: 'report' }
   const follow = async (sessionUser: AdminRequest['sessionUser'], onPage: () => Promise<unknown>, laterMs = 0) => {
     let clock = now
     const parts = { storage, plan: () => started.gateway.plan, clock: { now: () => clock } }

@@ -433,6 +433,19 @@ t.test("C8 lists, sums and files contain only one's own rows", async t => {
   t.match((await ben.get(sheet)).text, /closing\r\n[\d-]+,ben,\w+,USD,0\.00,1,2\.00,0\.00,0\.00,2\.00\r\n$/)
 })
 
+t.test('a balance that could not be counted exactly any more is not topped up', async t => {
+  const { admin } = await startCast(t)
+  const most = { amount: '999999999.999999' }
+  for (let i = 0; i < 9; i++) t.equal((await admin.post('/api/users/ben/topups', most)).status, 201, `top-up ${i}`)
+  const refused = await admin.post('/api/users/ben/topups', most)
+  t.match(
+    [refused.status, refused.body],
+    [400, { error: { field: 'amount', message: "'amount' must be 7199254.741 or less." } }],
+  )
+  t.equal((await admin.post('/api/users/ben/topups', { amount: '7199254' })).status, 201)
+  t.match((await admin.get('/api/users/ben/balance')).body, { balance: { amount: '9007199253.999991' } })
+})
+
 t.test("C8 another user's object is answered as a missing one is, and no query finds it", async t => {
   const cast = await startCast(t)
   const { ann, admin, key, request, session, link, view } = cast
@@ -595,6 +608,178 @@ t.test('invalid input is reported with its field', async t => {
   t.equal((await admin.get(`/api/keys/${key}%00`)).status, 404)
   t.equal((await admin.get("/api/keys/x'%20OR%20'1'='1")).status, 404)
   t.equal((await admin.get('/api/keys/%zz')).status, 400)
+})
+
+t.test('a body is JSON in UTF-8, and its texts are stored as they are sent', async t => {
+  const { admin, key, request, started } = await startCast(t)
+  const made = await admin.post('/api/admin-tokens', { name: 'p', role: 'admin' })
+  const authorization = `Bearer ${(made.body as { token: string }).token}`
+  const json = 'application/json'
+  for (const [name, type, body, why] of [
+    ['of a form', 'application/x-www-form-urlencoded', 'name=x&user=ben', { reason: 'not_json' }],
+    ['of text', 'text/plain', '{"name":"x","user":"ben"}', { reason: 'not_json', message: /application\/json/ }],
+    ['in another encoding', json, Buffer.from('{"name":"\u00e4","user":"ben"}', 'latin1'), { field: 'body' }],
+    ['with a member twice', json, String.raw`{"name":"x","user":"ben","n\u0061me":"y"}`, { field: 'name' }],
+    ['with a member twice, deeper', json, '{"name":"x","limits":{"rpm":1, "rpm" :2}}', { reason: 'field_twice' }],
+    [
+      'with half of a pair',
+      json,
+      String.raw`{"name":"a\ud800","user":"ben"}`,
+      { field: 'name', reason: 'not_unicode' },
+    ],
+    [
+      'with half of a pair in a list',
+      json,
+      String.raw`{"name":"x","user":"ben","tags":["a","\udc00"]}`,
+      { field: 'tags.1' },
+    ],
+  ] as const) {
+    const answer = await fetch(`${started.url}/api/keys`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': type },
+      body,
+    })
+    t.match([answer.status, await answer.json()], [400, { error: { code: 'invalid', ...why } }], name)
+  }
+  for (const [method, path, status] of [
+    ['DELETE', '/api/keys/by-name/none?user=ben', 204],
+    ['DELETE', '/api/users/nobody', 404],
+    ['POST', '/api/config/reload', 200],
+  ] as const) {
+    const headers = { authorization, 'content-type': json }
+    const answer = await fetch(started.url + path, { method, headers })
+    t.equal(answer.status, status, `${method} ${path} with the type of a body that is absent`)
+  }
+  for (const [path, body, field] of [
+    ['/api/users/ben/topups', { amount: '1', note: 'a\ud800b' }, 'note'],
+    ['/api/users/ben/topups', { amount: '1', note: 'a\u0000b' }, 'note'],
+    [`/api/logs/${request}/refund`, { reason: 'blurred \udfff' }, 'reason'],
+    ['/api/groups/\u00e4', { rpm: { deep: ['\ud800'] } }, 'rpm.deep.0'],
+  ] as const)
+    t.match(
+      await admin.ask(path.includes('groups') ? 'PUT' : 'POST', path, body),
+      { status: 400, body: { error: { field } } },
+      `${path} ${field}`,
+    )
+  t.match((await admin.ask('PATCH', `/api/keys/${key}`, { name: '\u{1F600} \u00e4' })).body, {
+    name: '\u{1F600} \u00e4',
+  })
+  const name = String.raw`a"b\: "name": {"name":`
+  t.match((await admin.ask('PATCH', `/api/keys/${key}`, { name })).body, { name }, 'text that looks like members')
+  t.match((await admin.get('/api/keys?search=%00')).body, { keys: [] }, 'no name has this character')
+})
+
+t.test('a method that a path does not have is refused, and the others are named', async t => {
+  const { admin } = await startCast(t)
+  const methods = new Map<string, string[]>()
+  for (const { method, url } of apiRoutes) methods.set(url, [...(methods.get(url) ?? []), method])
+  for (const [url, known] of methods)
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      const path = url.replaceAll(/:\w+/g, 'x')
+      // Another path has this method: `/api/keys/totals` matches `/api/keys/:id`.
+      if (known.includes(method) || [...methods].some(([other, own]) => own.includes(method) && fits(other, path)))
+        continue
+      const { status, code, headers } = await admin.ask(method, path, method === 'GET' ? undefined : {})
+      t.match([status, code], [405, 'method_not_allowed'], `${method} ${url}`)
+      for (const one of known) t.ok(headers.get('allow')?.includes(one), `${method} ${url}: ${one} is named`)
+    }
+  t.equal((await admin.get('/api/nothing')).status, 404)
+})
+
+function fits(url: string, path: string): boolean {
+  return new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`).test(path)
+}
+
+t.test('positions of other lists, and days that no charge has, are refused with their field', async t => {
+  const { admin, key, request } = await startCast(t)
+  const [entry] = ((await admin.get('/api/audit')).body as { rows: readonly { id: string }[] }).rows
+  const ids = { keys: key, logs: request, 'logs/totals': request, audit: entry?.id ?? '' }
+  for (const list of Object.keys(ids))
+    for (const [other, id] of Object.entries(ids)) {
+      const { status, body } = await admin.get(`/api/${list}?before=${id}`)
+      const isOwn = list.split('/', 1)[0] === other.split('/', 1)[0]
+      t.equal(status, isOwn ? 200 : 400, `${list} before an id of ${other}`)
+      if (!isOwn) t.match(body, { error: { field: 'before', reason: 'not_position' } }, `${list} of ${other}`)
+    }
+  t.match((await admin.get('/api/objects?before=x')).body, { error: { field: 'before', reason: 'not_position' } })
+  t.match((await admin.get('/api/costs?user=,')).body, { error: { field: 'user' } }, 'no user is not every user')
+  for (const [path, field, values, good] of [
+    ['/api/statements', 'month', ['0000-01', '1969-12', '9999-12', '2026-13', '2026-1', 'x'], 'month=1970-01'],
+    ['/api/costs', 'to', ['0000-01-01', '1969-12-31', '9999-01-01', '2026-02-30', 'x'], 'to=9998-12-31'],
+    [
+      '/api/costs/avoidable',
+      'from',
+      ['0000-01-01', '1969-12-31', '2026-02-30', '2026-01-01T00:00:00Z'],
+      'from=2026-11-01&to=2026-11-20',
+    ],
+  ] as const) {
+    for (const value of values) {
+      const { status, body } = await admin.get(`${path}?${field}=${value}`)
+      t.equal(status, 400, `${path} ${field}=${value}`)
+      t.match(body, { error: { field, message: /such as 2026-11/ } }, `${path} ${field}=${value} names the form`)
+    }
+    t.equal((await admin.get(`${path}?${good}`)).status, 200, `${path}?${good}`)
+  }
+})
+
+/** Values as JSON, of which each is wrong for most members. */
+const hostile = [
+  'null',
+  '[]',
+  '{}',
+  '"NaN"',
+  '-0',
+  '1e400',
+  '9007199254740993',
+  '"\\ud800"',
+  '"\\u0000"',
+  '"__proto__"',
+]
+hostile.push(JSON.stringify('x'.repeat(6_000)), '"+010000-01-01T00:00:00Z"', '"0000-01-01"')
+
+/** The paths of all members of a schema. */
+function membersOf(schema: object | undefined, before: readonly string[] = []): (readonly string[])[] {
+  const { properties = {} } = (schema ?? {}) as { properties?: { readonly [name: string]: object } }
+  return Object.entries(properties).flatMap(([name, own]) => [[...before, name], ...membersOf(own, [...before, name])])
+}
+
+function withMember(body: object, [name = '', ...rest]: readonly string[], json: string): string {
+  const inner = (body as { readonly [name: string]: object })[name] ?? {}
+  const others = Object.entries(body).filter(([other]) => other !== name)
+  const value = rest.length === 0 ? json : withMember(inner, rest, json)
+  return `{${[...others.map(([other, own]) => `${JSON.stringify(other)}:${JSON.stringify(own)}`), `${JSON.stringify(name)}:${value}`].join()}}`
+}
+
+t.test('hostile values of every member get an answer that names the place', { timeout: 240_000 }, async t => {
+  const cast = await startCast(t)
+  const { admin } = cast
+  let tried = 0
+  const check = ({ status, text, body }: Answered, title: string): void => {
+    tried++
+    if (status < 400) return
+    const { error } = body as { error?: { message?: string; field?: string | null } }
+    if (status >= 500 || !error?.message || (status === 400 && !error.field)) t.fail(`${title}: ${status} ${text}`)
+  }
+  for (const route of apiRoutes) {
+    const { method, url, query, body } = route
+    // These end the session, or check passwords, which takes long.
+    if (isEndless(route) || /^\/api\/(?:session|setup|invitation|account)\b/.test(url)) continue
+    const path = url.replace(/:id\b/, 'x').replaceAll(/:\w+/g, 'ben')
+    for (const json of hostile) {
+      for (const [name = ''] of membersOf(query)) {
+        const text = json.startsWith('"') ? (JSON.parse(json) as string).toWellFormed() : json
+        const takesBody = method !== 'GET' && method !== 'DELETE'
+        const sent = takesBody ? (bodies[endpointOf(route)] ?? {}) : undefined
+        const asked = `${path}?${name}=${encodeURIComponent(text)}`
+        check(await admin.ask(method, asked, sent), `${method} ${asked.slice(0, 80)}`)
+      }
+      for (const member of membersOf(body)) {
+        const sent = withMember(bodies[endpointOf(route)] ?? {}, member, json)
+        check(await admin.ask(method, path, sent), `${method} ${path} ${member.join('.')} ${json.slice(0, 40)}`)
+      }
+    }
+  }
+  t.ok(tried > 3_000, `${tried} requests`)
 })
 
 t.test('A3, A7 a secret is shown once and stored nowhere', async t => {

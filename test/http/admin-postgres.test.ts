@@ -91,7 +91,25 @@ t.test('a written change names the gateways on the same file that did not load i
   await other.reload({ how: 'file', by: null })
   const { body } = await first
   t.match(body, { ok: true, outdated: [{ host: hostname(), revision }], refusals: [/not today/] })
+  const { refusals, outdated } = body as { refusals: readonly string[]; outdated: readonly { host: string }[] }
+  t.ok(refusals[0]?.startsWith(`${outdated[0]?.host}: `), 'with the host that reported it')
   t.match(body, { revision: one.gateway.plan.revision, outdated: { length: 1 } }, 'the others use it')
+})
+
+t.test('of several requests that declare a user at once, at several gateways, one creates it', async t => {
+  const env = { TOLLGATE_STORAGE: await postgres.createDatabase() }
+  const one = await start(t, { upstreams: [], env })
+  const other = await start(t, { upstreams: [], env })
+  const admin = await enterAsAdmin(one)
+  const there = newVisitor(other.url)
+  there.cookie = admin.cookie
+  for (const name of ['ada', 'ben', 'cy']) {
+    const put = Array.from({ length: 12 }, (_, i) =>
+      (i % 2 === 0 ? admin : there).ask('PUT', `/api/users/${name}`, { group: 'partner', budget: '5' }),
+    )
+    const statuses = (await Promise.all(put)).map(({ status }) => status)
+    t.same(statuses.toSorted(), [...Array<number>(11).fill(200), 201], name)
+  }
 })
 
 t.test('a search for the character 0, which PostgreSQL does not store, finds nothing', async t => {

@@ -138,6 +138,20 @@ t.test('a token ends when its creator is no longer an administrator, and invalid
   t.equal((await own('GET', '/api/users')).status, 200)
 })
 
+t.test('a token makes changes although a thousand newer ones exist', async t => {
+  const started = await start(t, { upstreams: [] })
+  const admin = await enterAsAdmin(started)
+  const ask = program(started.url, (await make(admin, { name: 'first' })).token)
+  const { adminTokens } = started.gateway.storage
+  const others = { role: 'viewer', scopes: ['read'], ips: null, expiresAt: null, hint: '' } as const
+  await Promise.all(
+    Array.from({ length: 1_000 }, (_, i) =>
+      adminTokens.create({ ...others, name: `ci-${i}`, hash: `of ${i}` }, 'root'),
+    ),
+  )
+  t.equal((await ask('POST', '/api/users', { name: 'ann' })).status, 201)
+})
+
 t.test("a session needs no token, and a proxy's bearer header does not hide it", async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)

@@ -526,6 +526,16 @@ t.test('the command line and the admin API stop the use of cached answers', asyn
   const answer = await admin.post('/api/cache/purge', { key: keyId, reason: 'by API' })
   t.ok(answer.status < 300, caseName({ status: answer.status, body: answer.body }))
   await untilMissed('by API')
+  for (const [field, name, status] of [
+    ['model', 'sim-chatt', 400],
+    ['model', 'sim-*', 400],
+    ['key', 'key_other', 404],
+  ] as const) {
+    const refused = await admin.post('/api/cache/purge', { [field]: name, reason: 'misspelled' })
+    t.match([refused.status, refused.body], [status, { error: { field } }], `${field} ${name} by API`)
+    const ran = await runCli({ folder }, 'cache', 'purge', `--${field}`, name, '--reason', 'misspelled')
+    t.match(ran, { code: 1, stderr: new RegExp(`'${name.replace('*', '\\*')}'`) }, `${field} ${name} by command`)
+  }
   const trail = await gateway.storage.trail.list({ limit: 10 })
   t.same(
     trail.filter(({ action }) => action === 'answer_cache.purge').map(({ reason }) => reason),

@@ -551,6 +551,63 @@ described(
   },
 )
 
+/** Links whose first download breaks off after the given share; later ones get the given answers. */
+function breaking(started: Started, made: Buffer, ...later: readonly Reaction[]): Upstream {
+  const upstream = linking(started, made)
+  const link: Reaction = res => {
+    res.setHeader('content-type', 'application/json')
+    res.end(JSON.stringify({ output: [`${upstream.url}/files/one.png?signed=1`] }))
+  }
+  for (const one of [link, half(made), ...later]) upstream.answerOnce(one)
+  return upstream
+}
+
+const half =
+  (made: Buffer): Reaction =>
+  res => {
+    res.writeHead(200, { 'content-type': 'image/png', 'content-length': made.length })
+    res.write(made.subarray(0, made.length >> 1), () => res.destroy())
+  }
+
+const heavy = Buffer.concat([wide, Buffer.alloc(400_000, 'pixels')])
+
+described(
+  'a linked picture that breaks off is downloaded again, and continued where it broke off',
+  vendor(linked('inline')),
+  async (t, started) => {
+    const { received } = breaking(started, heavy)
+    const res = await started.post('/v1/images/generations', ask())
+    t.match(await res.json(), { data: [{ b64_json: heavy.toString('base64') }] })
+    t.same(
+      received.map(({ method }) => method),
+      ['POST', 'GET', 'GET'],
+    )
+    t.match(await started.charges(), [{ state: 'settled', amount: '0.03', lines: [{ size: '1600x900' }] }])
+  },
+)
+
+for (const [name, later] of Object.entries<Reaction>({
+  'another picture': res => void res.end(Buffer.concat([wide, Buffer.alloc(400_000, 'others')])),
+  'a shorter picture': res => void res.end(heavy.subarray(0, 1_000)),
+  'a picture that breaks off too': half(heavy),
+  'a refusal': res => void res.writeHead(403).end(),
+  'more than the maximum': res => void res.end(Buffer.concat([heavy, Buffer.alloc(1024 * 1024)])),
+}))
+  described(
+    `a linked picture that breaks off ends the answer if the second download is ${name}`,
+    vendor(linked('inline')),
+    async (t, started) => {
+      const { received } = breaking(started, heavy, later)
+      await t.rejects(
+        started.post('/v1/images/generations', ask()).then(res => res.text()),
+        { message: 'terminated' },
+        name,
+      )
+      t.equal(received.length, 3, name)
+      t.match(await started.charges(), [{ state: 'needs_review' }], name)
+    },
+  )
+
 described('a link to a host that nobody has named is not followed', vendor(linked('inline')), async (t, started) => {
   const other = started.upstreams['maker'] as Upstream
   other.answer({ output: ['http://169.254.169.254/latest/meta-data', 'https://10.0.0.1/x.png'] })

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { isConsolePath } from '../../src/gateway/console-listener.ts'
+import { drawCaret } from '../../src/config/draw-caret.ts'
 import { type Finding, formatFindings, loadPlan } from '../../src/config/index.ts'
+import { Source } from '../../src/config/source.ts'
 import { caseName } from '../harness/case-name.ts'
 import { resolveSample, sampleNames, sampleText } from './config-sample.ts'
 
@@ -94,6 +96,28 @@ t.test('a long line is cut to the part around the caret', async t => {
   const [line = '', mark = ''] = finding?.caret.split('\n') ?? []
   t.ok(line.length <= 142, `${line.length} characters`)
   t.equal(line.slice(mark.indexOf('^'), mark.indexOf('^') + 10), 'background')
+})
+
+t.test('a finding in a file without line breaks reads only the part of the line that it shows', t => {
+  const text = `{ ${'"a": 1, '.repeat(10_000)} }`
+  let reads = 0
+  const secret = {
+    get start() {
+      reads++
+      return 40_010
+    },
+    end: 40_014,
+  }
+  const shown = drawCaret(new Source('gateway.yaml', text), { start: 40_002, end: 40_005 }, [secret])
+  t.match(shown, /^….*\n +\^~~$/)
+  t.match(shown, /\*{4}/)
+  t.ok(reads < 200, `${reads} reads`)
+  t.end()
+})
+
+t.test('a file with very many faults has a finding for each', async t => {
+  const findings = await findingsOf('a: 1\n'.repeat(120_000))
+  t.ok(findings.length > 119_000, `${findings.length} findings`)
 })
 
 t.test('findings on a terminal: position, path, found value, line, caret, remedy', async t => {

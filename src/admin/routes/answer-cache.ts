@@ -1,4 +1,6 @@
 import { defineRoute } from '../api.ts'
+import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { reason, rowId } from '../schemas.ts'
 import { sessionUserOf } from '../session-user.ts'
 
@@ -24,6 +26,11 @@ export const answerCacheRoutes = [
     async handle(request) {
       const { parts, body } = request
       const { user } = sessionUserOf(request)
+      // Without this check, a misspelled name would purge nothing and report success.
+      if (body.model !== undefined && !parts.plan().models.get(body.model))
+        throw refuse('invalid', 'model_unknown', { model: body.model }, { param: 'model' })
+      if (body.key !== undefined && !(await parts.storage.keys.find(body.key)))
+        throw fail('not_found', {}, { param: 'key' })
       const scope = { ...(body.model !== undefined && { model: body.model }), ...(body.key && { keyId: body.key }) }
       await parts.storage.answers.add(scope, user.name, body.reason)
       return null

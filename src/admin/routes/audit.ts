@@ -5,7 +5,7 @@ import { userMembers } from '../../domain/shapes/user.ts'
 import { auditAnswer, auditTotalsAnswer, refusedSignInsAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
 import { pageOf } from '../page-of.ts'
-import { moment, pageLimit, rowId } from '../schemas.ts'
+import { cursors, moment, pageLimit } from '../schemas.ts'
 import { toMoment } from '../to-moment.ts'
 import { namesOfTrail } from '../trail-names.ts'
 
@@ -64,7 +64,7 @@ export const auditRoutes = [
     query: {
       type: 'object',
       additionalProperties: false,
-      properties: { ...filterQuery, limit: pageLimit, before: rowId },
+      properties: { ...filterQuery, limit: pageLimit, before: cursors.trail },
     },
     answer: auditAnswer,
     async handle(request) {

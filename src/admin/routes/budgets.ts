@@ -175,7 +175,7 @@ export const budgetRoutes = [
       required: ['amount'],
       properties: {
         amount: { type: 'string', pattern: decimal },
-        note: { type: 'string', maxLength: 500 },
+        note: { type: 'string', maxLength: 500, pattern: '^[^\\u0000]*$' },
         paid_in: {
           type: 'string',
           pattern: decimal,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '../../domain/index.ts'
+import type { Json, StoredEvent } from '../../domain/index.ts'
 import type { AnswerOf } from '../../util/index.ts'
 import { editableAnswer, proposalAnswer, writtenAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
@@ -147,8 +147,13 @@ async function waitForOthers({ storage, clock }: AdminParts, { before, isLoaded,
   const refusals = (await listRefusals({ storage })).filter(({ id }) => id > refusedBefore)
   return {
     outdated: outdated.map(({ host, startedAt }) => ({ host, started: toMoment(startedAt), revision: before })),
-    refusals: [...new Set(refusals.flatMap(({ data }) => data['findings'] as readonly string[]))],
+    refusals: [...new Set(refusals.flatMap(({ data }) => findingsOf(data)))],
   }
+}
+
+/** Findings with the host that reported them; earlier versions reported none. */
+function findingsOf({ host, findings }: StoredEvent['data']): readonly string[] {
+  return (findings as readonly string[]).map(finding => (typeof host === 'string' ? `${host}: ${finding}` : finding))
 }
 
 async function listRefusals({ storage }: Pick<AdminParts, 'storage'>) {
@@ -160,6 +165,8 @@ async function lastRefusal(parts: AdminParts): Promise<number> {
 }
 
 function putGroup(write: (request: AdminRequest, edits: Edits, base: string) => Promise<Written>) {
+  // Each reads the files that the one before has written: a program declares several groups at once.
+  const turns = new WorkQueue(1)
   return defineRoute({
     method: 'PUT',
     url: '/api/groups/:name',
@@ -175,11 +182,14 @@ function putGroup(write: (request: AdminRequest, edits: Edits, base: string) => 
       await needWritable(request)
       await needFreshSignIn(request, undefined)
       const name = request.params['name'] ?? ''
-      const { base, groups } = await request.parts.edits.list()
-      const known = groups.find(group => group.name === name)
-      if (known && isDeepStrictEqual(known.own, request.body))
-        return { ...unchanged, ...noneOutdated, revision: request.parts.plan().revision }
-      const written = await write(request, [{ path: ['groups', name], value: request.body as Json }], base)
+      const value = request.body as Json
+      const written = await turns.run(async () => {
+        const { base, groups } = await request.parts.edits.list()
+        const known = groups.find(group => group.name === name)
+        if (known && isDeepStrictEqual(known.own, value))
+          return { ...unchanged, ...noneOutdated, revision: request.parts.plan().revision }
+        return write(request, [{ path: ['groups', name], value }], base)
+      })
       const wrong = written.findings.find(({ severity }) => severity === 'error')
       if (!written.ok) throw refuse('invalid', 'edit', { why: wrong?.message ?? 'the configuration is not valid' })
       return written

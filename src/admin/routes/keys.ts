@@ -16,7 +16,7 @@ import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { pageOf } from '../page-of.ts'
-import { pageLimit, rowId, userName } from '../schemas.ts'
+import { cursors, pageLimit, userName } from '../schemas.ts'
 import { ownerOf, sessionUserOf } from '../session-user.ts'
 
 const { name: label, ...settings } = settingSchemas
@@ -128,7 +128,7 @@ export const keyRoutes = [
       additionalProperties: false,
       properties: {
         limit: pageLimit,
-        before: rowId,
+        before: cursors.keys,
         user: { type: 'string', maxLength: 64 },
         search: {
           type: 'string',

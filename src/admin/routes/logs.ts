@@ -16,7 +16,7 @@ import { refuse } from '../reasons.ts'
 import { exportLines, exportTable } from '../export.ts'
 import { type LogQuery, logQuery, readLogMatch } from '../log-query.ts'
 import { pageOf } from '../page-of.ts'
-import { decimal, pageLimit, reason, rowId } from '../schemas.ts'
+import { cursors, decimal, pageLimit, reason } from '../schemas.ts'
 import { Semaphore } from '../semaphore.ts'
 import { Tails } from '../tail.ts'
 import { namesOfKeys } from '../key-names.ts'
@@ -89,7 +89,7 @@ const list = defineRoute({
   url: '/api/logs',
   access: 'user',
   summary: "List requests, newest first. Users who can read everything get everyone's, others their own.",
-  query: { ...filterOnly, properties: { ...logQuery, limit: pageLimit, before: rowId } },
+  query: { ...filterOnly, properties: { ...logQuery, limit: pageLimit, before: cursors.logs } },
   answer: logsAnswer,
   async handle(request) {
     const { limit, before, ...filter } = request.query
@@ -143,7 +143,7 @@ const totals = defineRoute({
   access: 'user',
   summary:
     'Get the number and the charges of the matching requests. Very large results return the newest part first, and where to continue.',
-  query: { ...filterOnly, properties: { ...logQuery, before: rowId } },
+  query: { ...filterOnly, properties: { ...logQuery, before: cursors.logs } },
   answer: logTotalsAnswer,
   async handle(request) {
     const { before, ...filter } = request.query

@@ -39,7 +39,8 @@ export const storedObjectRoutes = [
       const { parts, query } = request
       const { key: keyId, kind, limit, before } = query
       const position = before === undefined ? undefined : readObjectPosition(before)
-      if (before !== undefined && !position) throw refuse('invalid', 'not_position', { field: 'before' })
+      if (before !== undefined && !position)
+        throw refuse('invalid', 'not_position', { field: 'before' }, { param: 'before' })
       const filter = {
         ...(keyId !== undefined && { keyId }),
         ...(kind !== undefined && { kind }),

@@ -82,6 +82,22 @@ async function changeUser(request: AdminRequest, name: string, change: UserChang
   return user
 }
 
+/** Creates a user without a password. @returns false if another request has created the user meanwhile */
+async function createUser(
+  request: AdminRequest,
+  name: string,
+  { group = 'default', role = 'user' }: RequestedChange,
+): Promise<boolean> {
+  const { users } = request.parts.storage
+  try {
+    await users.create({ name, group, role, passwordHash: null }, sessionUserOf(request).user.name)
+    return true
+  } catch (error) {
+    if ((error as { readonly code?: string }).code === 'user_exists') return false
+    throw error
+  }
+}
+
 function showGroup(group: Group) {
   const {
     name,
@@ -256,10 +272,9 @@ export const peopleRoutes = [
       needRightsOver(request, body.role, (await users.find(name))?.role)
       if (body.group !== undefined) checkGroup(parts.plan(), body.group)
       const change = readChange(body, request, by)
-      if (await users.find(name)) return userView.show(await changeUser(request, name, change))
-      const { group = 'default', role = 'user' } = body
-      await users.create({ name, group, role, passwordHash: null }, by)
+      const isNew = !(await users.find(name)) && (await createUser(request, name, body))
       const user = await changeUser(request, name, change)
+      if (!isNew) return userView.show(user)
       const headers = { 'content-type': 'application/json; charset=utf-8' }
       return new Reply(201, headers, JSON.stringify(userView.show(user)))
     },

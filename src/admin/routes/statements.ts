@@ -15,6 +15,7 @@ import { statementAnswer } from '../response-schemas.ts'
 import { defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
+import { month } from '../schemas.ts'
 import { ownerOf } from '../session-user.ts'
 import { WorkQueue } from '../work-queue.ts'
 
@@ -34,11 +35,7 @@ export function statementRoutes() {
         type: 'object',
         additionalProperties: false,
         properties: {
-          month: {
-            type: 'string',
-            pattern: '^\\d{4}-(0[1-9]|1[0-2])$',
-            description: 'Month, such as 2026-11. The default is the current month.',
-          },
+          month,
           zone: { ...word, default: 'UTC', description: 'IANA time zone of the month, such as Europe/Berlin.' },
           user: word,
           group: word,
@@ -66,29 +63,29 @@ export function statementRoutes() {
         const owner = ownerOf(request)
         if (owner !== undefined && user !== undefined && user !== owner) throw fail('forbidden', {}, { param: 'user' })
         if (!isZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
-        const month = readMonth(wanted ?? formatIn(zone, request.parts.clock.now()).slice(0, 7), zone)
-        if (!month) throw refuse('invalid', 'month', { month: wanted ?? '' }, { param: 'month' })
+        const span = readMonth(wanted ?? formatIn(zone, request.parts.clock.now()).slice(0, 7), zone)
+        if (!span) throw refuse('invalid', 'month', { field: 'month' }, { param: 'month' })
         // There are no balances and no sums by label for one end user or tag.
         if (isOfLabel(labels) && (by !== undefined || of === 'balances'))
           throw refuse('invalid', 'statement_labels', {}, { param: by === undefined ? 'of' : 'by' })
-        const found = await queue.run(async () => request.parts.storage.books.statement({ ...month, ...labels }))
+        const found = await queue.run(async () => request.parts.storage.books.statement({ ...span, ...labels }))
         const accounts = accountsOf(found, { user: owner ?? user, group })
         const balances = isOfLabel(labels) ? [] : balancesOf(found.balances, { user: owner ?? user, group })
-        const split = await splitStatement(request.parts.storage, month, { by, user: owner ?? user, group })
+        const split = await splitStatement(request.parts.storage, span, { by, user: owner ?? user, group })
         const { currency, organization } = request.parts.plan()
         const now = request.parts.clock.now()
         if (format === 'json')
-          return showStatement(month, found, { accounts, balances, currency, organization, split, labels, now })
+          return showStatement(span, found, { accounts, balances, currency, organization, split, labels, now })
         const headers = {
           'content-type': 'text/csv; charset=utf-8',
-          'content-disposition': `attachment; filename="tollgate-${of === 'balances' ? 'balances' : 'statement'}-${month.month}.csv"`,
+          'content-disposition': `attachment; filename="tollgate-${of === 'balances' ? 'balances' : 'statement'}-${span.month}.csv"`,
         }
         const table =
           of === 'balances'
-            ? balanceTable(month.month, currency, balances)
+            ? balanceTable(span.month, currency, balances)
             : split
-              ? splitTable(month.month, split)
-              : statementTable(month, accounts)
+              ? splitTable(span.month, split)
+              : statementTable(span, accounts)
         return new Reply(200, headers, csvFile(table))
       },
     }),

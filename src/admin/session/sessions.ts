@@ -98,10 +98,8 @@ export async function isSessionOpen(
   { parts, sessionUser }: AdminRequest,
   { evenIdle = false }: { readonly evenIdle?: boolean } = {},
 ): Promise<boolean> {
-  if (sessionUser && 'token' in sessionUser) {
-    const { id } = sessionUser.token
-    return (await parts.storage.adminTokens.list()).some(token => token.id === id)
-  }
+  if (sessionUser && 'token' in sessionUser)
+    return (await parts.storage.adminTokens.find(sessionUser.hash)) !== undefined
   const found = sessionUser && (await parts.storage.sessions.find(sessionUser.session.hash))
   if (!found || found.user.role !== sessionUser.user.role) return false
   return evenIdle || parts.clock.now() - found.session.seenAt < idleMs

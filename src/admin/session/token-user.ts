@@ -41,7 +41,7 @@ export async function findTokenUser(
   if (!token.scopes.includes(scope)) throw fail('token_scope', { scope, scopes: token.scopes.join(', ') })
   const { clock, storage } = parts
   if (Math.abs(clock.now() - (token.lastUsedAt ?? 0)) >= touchMs) await storage.adminTokens.touch(token.id)
-  return { user: userOfToken(token), token }
+  return { user: userOfToken(token), token, hash }
 }
 
 /** A user with only the token's role: without keys, requests or a password. */

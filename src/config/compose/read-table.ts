@@ -42,7 +42,7 @@ export function readPriceTable(file: string, text: string): PriceTableFile {
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const report = new Report(source)
   const { root, diagnostics } = readYaml(source.text)
-  report.add(...diagnostics)
+  for (const one of diagnostics) report.add(one)
   if (root) {
     report.follow(root)
     checkTable(root, source, report)

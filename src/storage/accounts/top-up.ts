@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import type { TopUp, TopUpChanged } from '../../domain/users.ts'
+import { formatMoney } from '../../util/units.ts'
 import { post } from '../ledger/entries.ts'
+import { StorageError } from '../errors.ts'
 import { appendTrail, type Signed } from '../people/trail.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
@@ -24,9 +26,13 @@ export type Payment = {
 /**
  * Adds a payment for a user: one transaction writes its own entry and raises the balance.
  * @returns undefined if there is no such user
+ * @throws StorageError `balance_full`
  */
 export function* topUp(identity: Scribe, given: Signed & Payment): QueryProgram<TopUp | TopUpChanged | undefined> {
   const { name, amount, note, by, at, expected } = given
+  const [before] = yield ask(readPaidIn, name)
+  const left = Number.MAX_SAFE_INTEGER - (before ? whole(before, 'paid_in') : 0)
+  if (amount > left) throw new StorageError('balance_full', { name, left: formatMoney(left) })
   const [user] =
     expected === undefined
       ? yield ask(`${raise} RETURNING balance`, amount, name)

@@ -21,8 +21,15 @@ export function* writeNewEvent(event: NewEvent, at: number, ends?: EventKind): Q
     if (newest && (!last || whole(newest, 'id') > whole(last, 'id'))) last = newest
   }
   if (ends !== undefined && last?.['kind'] !== ends) return
-  if (last?.['kind'] === kind && last['data'] === JSON.stringify(data)) return
+  if (last?.['kind'] === kind && withoutHost(JSON.parse(text(last, 'data')) as Data) === withoutHost(data)) return
   yield* writeEvent(event, at)
+}
+
+type Data = NewEvent['data']
+
+/** What several gateways report is one event, with the host of the first. */
+function withoutHost({ host: _host, ...data }: Data): string {
+  return JSON.stringify(data)
 }
 
 /** Events after the one with this number, in the order in which they were stored. */

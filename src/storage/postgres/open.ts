@@ -1,5 +1,5 @@
-import { hostname } from 'node:os'
 import { Ids } from '../../util/ids.ts'
+import { processName } from '../../util/process-name.ts'
 import type { Storage } from '../../domain/index.ts'
 import { defaultThresholds } from '../../domain/budget.ts'
 import { createStorage } from '../storage.ts'
@@ -35,7 +35,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     pool,
     connectionsMax: writersMax,
     owner,
-    host: `${hostname()}:${process.pid}`,
+    host: processName(),
     zone: options.timeZone ?? 'UTC',
     thresholds: options.thresholds ?? defaultThresholds,
     ids,

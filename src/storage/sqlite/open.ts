@@ -1,5 +1,5 @@
-import { hostname } from 'node:os'
 import { Ids } from '../../util/ids.ts'
+import { processName } from '../../util/process-name.ts'
 import { diskBytesMin } from '../../util/disk.ts'
 import type { Storage } from '../../domain/index.ts'
 import { defaultThresholds } from '../../domain/budget.ts'
@@ -61,7 +61,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
       path,
       connect: connectOptions(options),
       owner,
-      host: `${hostname()}:${process.pid}`,
+      host: processName(),
       // The workers of a file write to it one after another, so they continue one chain.
       chain: role === 'tool' ? 'tool' : 'gateway',
       part: '',
