@@ -61,9 +61,12 @@ t.test("[6.6] anchors are read one per line, and from a gateway's log; anything 
   const other = JSON.stringify({ level: 30, msg: 'a request' })
   t.same(parseAnchors(`${one}\n\n${one}\n`), [anchor(), anchor()])
   t.same(parseAnchors(`${other}\n${logged}\n`), [anchor()])
+  t.same(parseAnchors(`tollgate   http://127.0.0.1:8080/v1\n\n    -d '{"model":"a"}' \\\n${logged}\n`), [anchor()])
+  t.same(parseAnchors('not json'), [])
   t.same(parseAnchors(''), [])
   for (const [bad, says] of [
-    [`${one}\nnot json`, /^line 2 is not JSON$/],
+    [`${one}\n${one.slice(0, 40)}`, /^line 2 is not JSON$/],
+    [`${one.slice(40)}\n${one}`, /^line 1 is not JSON$/],
     ['{"time":"x"}', /^line 1 is not an anchor$/],
     ['3', /^line 1 is not an anchor$/],
     [one.replace('"position":3', '"position":"3"'), /^line 1 is not an anchor$/],
