@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { askOnce } from '../harness/ask.ts'
@@ -56,6 +56,22 @@ t.test('an unhandled error ends one worker, but no request of it or of the other
   }
   await gateway.stop()
   t.equal((await runCli(site, 'ledger', 'verify')).code, 0)
+})
+
+t.test('a new worker whose configuration cannot be used does not serve with an earlier one', { skip }, async t => {
+  const { site, gateway, url } = await startWorks(t, 2)
+  const plugin = join(site.config, '..', 'late.mjs')
+  await writeFile(plugin, "export default { name: 'late', create: () => ({}) }\n")
+  const text = await readFile(site.config, 'utf8')
+  const renamed = text.replace('./trap.mjs,', './trap.mjs, ./late.mjs,').replace('\n  alpha-image-2:', '\n  renamed:')
+  await writeFile(site.config, renamed)
+  await gateway.hears(/^ {2}model renamed added/m)
+  await rm(plugin)
+  const [victim = 0] = await workersOf(gateway)
+  process.kill(victim, 'SIGKILL')
+  await gateway.hears(/a worker could not start/)
+  for (let i = 0; i < 6; i++)
+    t.equal((await askOnce(url, { ...ask, model: 'renamed' }, { key: site.key })).status, 200, caseName({ i }))
 })
 
 t.test('if workers no longer start the gateway exits with 1, and reports why', { skip }, async t => {
