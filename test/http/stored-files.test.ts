@@ -49,6 +49,35 @@ t.test('lets only its key look up, download, use, list and delete an uploaded fi
   t.equal((await charges()).length, 1, 'only the answer is charged')
 })
 
+t.test('ends the record of a deleted file that the upstream does not have any more', async t => {
+  const group = 'default: { rpm: 60000, stored_objects: { max: 1 } }'
+  const { openai, upstreams } = await open(t, {
+    simulated: false,
+    edit: [
+      ['default: { rpm: 60000 }', group],
+      ['${TEXT_URL:-simulator:text}', '${ALPHA_URL}'],
+    ],
+  })
+  const alpha = upstreams['alpha'] as Upstream
+  for (const [status, kept] of [
+    [404, false],
+    [410, false],
+    [403, true],
+    [500, true],
+  ] as const) {
+    const id = `file-${status}`
+    alpha.answerOnce({ id, object: 'file', bytes: 5 })
+    await upload(openai)
+    t.match(await refusalOf(upload(openai)), { status: 429, code: 'objects_full' }, caseName({ status }))
+    alpha.answerOnce(res => void res.writeHead(status, { 'content-type': 'application/json' }).end('{}'))
+    t.match(await refusalOf(openai.files.delete(id)), { status }, caseName({ status }))
+    t.equal((await openai.files.list()).data.length, Number(kept), caseName({ status, kept }))
+    if (!kept) continue
+    alpha.answerOnce({ id, deleted: true })
+    await openai.files.delete(id)
+  }
+})
+
 t.test('lets only its key continue, update, list and delete a conversation', async t => {
   const { openai, other, post } = await open(t)
   const made = await openai.conversations.create({ items: [{ role: 'user', content: 'hi' }], metadata: { a: 'b' } })

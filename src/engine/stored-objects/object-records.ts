@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import {
   type Body,
   callerSlot,
+  goneStatuses,
   type JobStore,
   type ListedMembers,
   type ObjectReference,
@@ -236,10 +237,14 @@ export class ObjectRecords {
     })
   }
 
-  /** Marks a deleted object as ended before the client receives the upstream's response. */
+  /**
+   * Marks a deleted object as ended before the client receives the upstream's response. So does a response that the
+   * object is gone: otherwise its record would count for ever.
+   */
   async answered({ route, params, payer }: RequestContext, status: number): Promise<void> {
     const of = route.object?.of
-    if (!of?.ends || status < 200 || status > 299) return
+    const isDeleted = (status >= 200 && status <= 299) || goneStatuses.has(status)
+    if (!of?.ends || !isDeleted) return
     await this.#store.end(payer, of.kind, idIn(of, params)).catch((cause: unknown) => {
       throw fail('object_not_recorded', {}, { cause })
     })
