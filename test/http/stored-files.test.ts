@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import OpenAI, { toFile } from 'openai'
 import t, { type Test } from 'tap'
+import { showObject } from '../../src/domain/show-objects.ts'
 import { caseName } from '../harness/case-name.ts'
 import { type Started, start } from '../harness/start.ts'
 import type { Upstream } from '../harness/upstream.ts'
@@ -76,6 +77,27 @@ t.test('ends the record of a deleted file that the upstream does not have any mo
     alpha.answerOnce({ id, deleted: true })
     await openai.files.delete(id)
   }
+})
+
+t.test('lists objects with an expiry that no calendar has', async t => {
+  const { openai, upstreams, gateway } = await open(t, {
+    simulated: false,
+    edit: [['${TEXT_URL:-simulator:text}', '${ALPHA_URL}']],
+  })
+  for (const [id, expires_at] of [
+    ['file-far', 9_000_000_000_000],
+    ['file-year', '+275760-09-13T00:00:00.001Z'],
+    ['file-last', 8_640_000_000_000],
+  ] as const) {
+    upstreams['alpha']?.answerOnce({ id, object: 'file', bytes: 5, expires_at })
+    await upload(openai)
+  }
+  const objects = await gateway.storage.objects.list({ limit: 10 })
+  t.same(Object.fromEntries(objects.map(showObject).map(({ id, expires }) => [id, expires])), {
+    'file-far': null,
+    'file-year': null,
+    'file-last': '+275760-09-13T00:00:00.000Z',
+  })
 })
 
 t.test('lets only its key continue, update, list and delete a conversation', async t => {

@@ -288,8 +288,10 @@ function toListed(
 
 /** Seconds since the epoch or an RFC 3339 time, in milliseconds. */
 function momentOf(value: unknown): number | undefined {
-  const at = typeof value === 'number' ? value * 1_000 : typeof value === 'string' ? Date.parse(value) : Number.NaN
-  return Number.isSafeInteger(at) && at > 0 ? at : undefined
+  const time = typeof value === 'number' ? value * 1_000 : typeof value === 'string' ? value : Number.NaN
+  // NaN for a time that no date can have.
+  const at = new Date(time).getTime()
+  return at > 0 ? at : undefined
 }
 
 function distinct(references: readonly ObjectReference[]): readonly ObjectReference[] {
