@@ -1,4 +1,4 @@
-import { copyFileSync, rmSync } from 'node:fs'
+import { closeSync, copyFileSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import t from 'tap'
@@ -150,4 +150,20 @@ t.test('verification accepts the digests of earlier versions, which did not cove
     db.prepare('UPDATE chain SET head = ? WHERE id = ?').run(hash, at[0])
   })
   t.strictSame(problems, [])
+})
+
+t.test('verification of a damaged database names the file and the remedy', async t => {
+  const copy = join(folder, 'damaged.db')
+  copyFileSync(path, copy)
+  const [root] = read.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'charge'").all() as Rows
+  const [size] = read.prepare('PRAGMA page_size').all() as Rows
+  const bytes = whole(size as Row, 'page_size')
+  const file = openSync(copy, 'r+')
+  writeSync(file, Buffer.alloc(bytes, 'A'), 0, bytes, (whole(root as Row, 'rootpage') - 1) * bytes)
+  closeSync(file)
+  const storage = await openDatabase({ url: `sqlite:${copy}`, clock, role: 'tool' })
+  await t.rejects(async () => void (await storage.books.verify()), {
+    message: /damaged\.db: the database is damaged; put a backup in its place \(tollgate restore\)/,
+  })
+  await storage.close()
 })
