@@ -235,10 +235,12 @@ class Crew {
   async start(): Promise<{ readonly url: string }> {
     const { workers } = this.plan.server
     const count = workers === 'auto' ? availableParallelism() : workers
-    const listening = await Promise.all(Array.from({ length: count }, () => this.#add().listening))
+    const members = Array.from({ length: count }, () => this.#add())
+    const listening = await Promise.all(members.map(member => member.listening))
     const [{ url, simulated }] = listening as [(typeof listening)[number]]
     this.simulated = simulated
-    for (const member of this.#members) this.#watch(member)
+    // One that listened may have ended since.
+    for (const member of members) this.#watch(member)
     return { url }
   }
 
