@@ -33,6 +33,12 @@ export const errors = {
     text: 'The conversation before this request has more than {responses} responses or {bytes} bytes. Send a summary of it as input.',
     retry: false,
   },
+  kept_conversations_full: {
+    status: 503,
+    type: 'server_error',
+    text: 'The gateway has no memory left for conversations. The request was not sent. Try again shortly.',
+    operator: 'Raise `server.memory_max`, or run more gateways.',
+  },
   kept_response_unreadable: {
     status: 500,
     type: 'server_error',

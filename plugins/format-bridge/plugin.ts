@@ -35,6 +35,7 @@ import {
   createResponseStore,
   StoreStage,
   type ResponseStore,
+  conversationSlot,
   stateSlot,
   withConversation,
 } from './stored-responses/index.ts'
@@ -128,6 +129,7 @@ export const formatBridge = definePlugin({
       },
       onSettle(context) {
         context.slots.get(heldSlot)?.take()
+        context.slots.get(conversationSlot)?.free()
       },
     }
   },

@@ -36,6 +36,9 @@ export type StoredObject = {
   readonly deletedAt: number | null
 }
 
+/** Statuses of an upstream that does not have the object any more. */
+export const goneStatuses: ReadonlySet<number> = new Set([404, 410])
+
 /** The `upstream` of objects that the gateway itself stores. */
 export const keptHere = ''
 

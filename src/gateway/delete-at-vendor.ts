@@ -2,6 +2,7 @@ import { findApiFormat } from '../api-formats/index.ts'
 import {
   type Call,
   type CompiledConfig,
+  goneStatuses,
   keptHere,
   type Model,
   type Route,
@@ -12,9 +13,6 @@ import {
 import { fixedHeaders } from '../engine/headers.ts'
 import { fillPath } from '../engine/outbound.ts'
 import { type OpenTransport, openTransport } from './open-transport.ts'
-
-/** Statuses of a vendor that does not have the object any more. */
-const gone: ReadonlySet<number> = new Set([404, 410])
 
 /** Deletes an object at the upstream, with the key that created it. Works without a running gateway. Never rejects. */
 export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject): Promise<VendorDeletion> {
@@ -30,7 +28,7 @@ export async function deleteAtVendor(plan: CompiledConfig, object: StoredObject)
     const { status } = await call.head
     call.abort(new Error('its head is enough'))
     if (status >= 200 && status < 300) return { kind: 'deleted' }
-    return gone.has(status) ? { kind: 'gone' } : { kind: 'refused', status }
+    return goneStatuses.has(status) ? { kind: 'gone' } : { kind: 'refused', status }
   } catch (error) {
     return { kind: 'unreached', why: error instanceof Error ? error.message : String(error) }
   } finally {

@@ -1,4 +1,5 @@
 import { tuneHeap } from './tune-heap.ts'
+import { ConfigError } from './config-error.ts'
 import { endOnFault } from './end-on-fault.ts'
 import type { Gateway } from './gateway.ts'
 import { importHttp } from './import-http.ts'
@@ -46,7 +47,9 @@ async function start({ file, first, current, owner }: WorkerConfig): Promise<voi
   const gateway = await createGateway(config, { role: 'worker', owner })
   if (current) {
     Object.assign(config, current)
-    await gateway.reload({ how: 'start', by: null })
+    const result = await gateway.reload({ how: 'start', by: null })
+    // Otherwise it would serve with the initial configuration.
+    if (!result.ok) throw new ConfigError(result.findings)
   }
   const { url } = await gateway.listen()
   serving = gateway

@@ -235,10 +235,12 @@ class Crew {
   async start(): Promise<{ readonly url: string }> {
     const { workers } = this.plan.server
     const count = workers === 'auto' ? availableParallelism() : workers
-    const listening = await Promise.all(Array.from({ length: count }, () => this.#add().listening))
+    const members = Array.from({ length: count }, () => this.#add())
+    const listening = await Promise.all(members.map(member => member.listening))
     const [{ url, simulated }] = listening as [(typeof listening)[number]]
     this.simulated = simulated
-    for (const member of this.#members) this.#watch(member)
+    // One that listened may have ended since.
+    for (const member of members) this.#watch(member)
     return { url }
   }
 
@@ -292,7 +294,8 @@ class Crew {
     plan: CompiledConfig,
   ): Promise<ReloadResult> {
     const members = [...this.#members]
-    const results = await Promise.allSettled(members.map(member => member.ask('reload', { ...written, cause })))
+    const take = (member: Member) => member.ask('reload', { ...written, cause })
+    const results = await Promise.allSettled(members.map(take))
     const taken = results.find(result => result.status === 'fulfilled' && result.value.ok)
     if (!taken || taken.status === 'rejected') {
       const [first] = results
@@ -301,7 +304,10 @@ class Crew {
     }
     this.#current = written
     this.plan = plan
-    for (const [i, member] of members.entries()) {
+    // Workers that were started meanwhile have the former configuration.
+    const added = [...this.#members].filter(member => !members.includes(member))
+    results.push(...(await Promise.allSettled(added.map(take))))
+    for (const [i, member] of [...members, ...added].entries()) {
       const result = results[i]
       if (result === taken || (result?.status === 'fulfilled' && result.value.ok)) continue
       this.#log.error({ pid: member.pid }, 'a worker did not accept the new configuration; replacing it')

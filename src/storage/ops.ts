@@ -235,10 +235,7 @@ export type Changes = {
     }
     gives: boolean
   }
-  pruneEvents: {
-    given: { readonly until: number; readonly limit: number; readonly webhooks: readonly string[] }
-    gives: number
-  }
+  pruneEvents: { given: Parameters<typeof pruneEvents>[0]; gives: number }
   sumUp: { given: { readonly at: number }; gives: number }
   rollUpCosts: { given: null; gives: number }
   foldCosts: { given: { readonly at: number }; gives: boolean }

@@ -385,7 +385,7 @@ function createEvents({ clock, reader, writer }: StorageParts): Storage['events'
       return reader.ask('feed', query)
     },
     find: id => reader.ask('event', { id }),
-    prune: (until, limit, webhooks) => writer.submit('pruneEvents', { until, limit, webhooks }),
+    prune: (until, limit, webhooks) => writer.submit('pruneEvents', { until, limit, webhooks, at: clock.now() }),
     webhooks: {
       claim: webhook => writer.submit('claimWebhook', { webhook, at: clock.now() }),
       due: (webhook, limit) => reader.ask('due', { webhook, limit, at: clock.now() }),

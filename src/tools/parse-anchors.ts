@@ -5,18 +5,37 @@ import type { Anchor, ChainEnd } from '../domain/index.ts'
  * @throws Error that names the line
  */
 export function parseAnchors(text: string): readonly Anchor[] {
-  return text.split('\n').flatMap((line, at) => {
-    if (line.trim() === '') return []
-    const found = readLine(line, at + 1)
-    return found === undefined ? [] : [found]
-  })
+  return text.split('\n').flatMap((line, at) => readLine(line, at + 1) ?? [])
+}
+
+/** The same of a text in pieces: a gateway's log may be longer than a string can be. */
+export async function readAnchors(pieces: AsyncIterable<string>): Promise<readonly Anchor[]> {
+  const anchors: Anchor[] = []
+  let line: string[] = []
+  let number = 0
+  const endLine = (): void => {
+    const found = readLine(line.join(''), ++number)
+    if (found) anchors.push(found)
+    line = []
+  }
+  for await (const piece of pieces)
+    for (const [i, part] of piece.split('\n').entries()) {
+      if (i > 0) endLine()
+      line.push(part)
+    }
+  endLine()
+  return anchors
 }
 
 function readLine(line: string, number: number): Anchor | undefined {
+  if (line.trim() === '') return undefined
   let value: unknown
   try {
     value = JSON.parse(line)
   } catch {
+    // The gateway writes text to its log when it starts. An anchor that was cut still has one of its braces.
+    const piece = line.trim()
+    if (!piece.startsWith('{') && !piece.endsWith('}')) return undefined
     throw new Error(`line ${number} is not JSON`)
   }
   if (typeof value !== 'object' || value === null) throw new Error(`line ${number} is not an anchor`)

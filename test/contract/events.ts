@@ -278,6 +278,25 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     t.equal(await left(), 0, 'there is no receiver')
     t.same((await storage.books.verify()).problems, [])
   })
+
+  await t.test('events with a future time do not stop the deletion of later ones', async t => {
+    const { storage, keys, events } = await opened(t)
+    clock.set(start + 100 * minute)
+    const key = await keys.create(newKey({ budget: null }))
+    const add = async (revision: string) => {
+      await post(storage, key, 1)
+      await events.add({ kind: 'config.applied', data: { revision } })
+      await events.page({ after: null, limit: 10 })
+    }
+    for (const revision of ['a', 'b', 'c']) await add(revision)
+    clock.set(start)
+    await add('old')
+    clock.set(start + minute)
+    await add('new')
+    t.equal(await events.prune(start + 1, 1, []), 1)
+    t.same((await events.after(0, 10)).map(({ data }) => data['revision']).slice(1), ['a', 'b', 'c', 'new'])
+    t.equal((await settled(storage)).length, 4)
+  })
 }
 
 async function post(storage: Storage, key: Key, count: number, user = 'local'): Promise<string[]> {

@@ -86,7 +86,7 @@ const cases: readonly Case[] = [
   ['the search for erased people', '"user"', 'group_name', () => hasLate()],
   ['the erasure of late rows', 'event', 'data', () => eraseLate(now)],
   ['the search for an administrator', '"user"', 'group_name', () => hasAdmin({ passwords: true, issuers: ['i'] })],
-  ['the deletion of old events', 'event', 'data', () => pruneEvents({ until: 1, limit: 512, webhooks: [] })],
+  ['the deletion of old events', 'event', 'data', () => pruneEvents({ until: 1, limit: 512, webhooks: [], at: now })],
   [
     'an event of a rare kind',
     'event',

@@ -131,6 +131,8 @@ t.test('[6.6] an anchor stored elsewhere shows changes that the database alone c
   await writeFile(kept, '\n')
   t.match(await runCli(shop, 'ledger', 'verify', '--anchor', kept), { code: 2, stderr: /the file contains no anchor/ })
   await writeFile(kept, 'x')
+  t.match(await runCli(shop, 'ledger', 'verify', '--anchor', kept), { code: 2, stderr: /the file contains no anchor/ })
+  await writeFile(kept, stdout.slice(0, 40))
   t.match(await runCli(shop, 'ledger', 'verify', '--anchor', kept), { code: 2, stderr: /line 1 is not JSON/ })
 })
 

@@ -172,6 +172,33 @@ t.test('responses survive a restart and a change of the secret, and are unreadab
   t.match(await refusalOf(client.responses.create({ ...ask, store: true })), { status: 400 }, 'off')
 })
 
+t.test('the memory for bodies limits conversations too', async t => {
+  const edit = [...keeping(`secret: ${secret}`), ['drain_wait: 0s }', 'drain_wait: 0s, memory_max: 2MiB }']] as Edits
+  const started = await startFour(t, edit)
+  const { post, upstream } = started
+  serve(started)
+  const long = { model: 'up-chat', tools, input: 'long '.repeat(200_000) }
+  const { id } = (await (await post('/v1/responses', long)).json()) as { id: string }
+  const { whole } = vendorAnswer('chat', answer('slow'))
+  const go = Promise.withResolvers<void>()
+  upstream.answer(async res => {
+    await go.promise
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(whole))
+  })
+  const next = () => post('/v1/responses', { model: 'up-chat', tools, input: [result], previous_response_id: id })
+  const seen = upstream.received.length
+  const first = next()
+  while (upstream.received.length === seen) await new Promise(resolve => setTimeout(resolve, 10))
+  const second = await next()
+  t.equal(second.status, 503)
+  t.equal(second.headers.get('retry-after'), '2')
+  t.match(await second.json(), { error: { code: 'kept_conversations_full' } })
+  go.resolve()
+  t.equal((await first).status, 200)
+  await started.settled()
+  t.equal((await next()).status, 200, 'its memory is free again')
+})
+
 t.test('a response expires', async t => {
   const time = new HandTime()
   const started = await start(t, {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import OpenAI, { toFile } from 'openai'
 import t, { type Test } from 'tap'
+import { showObject } from '../../src/domain/show-objects.ts'
 import { caseName } from '../harness/case-name.ts'
 import { type Started, start } from '../harness/start.ts'
 import type { Upstream } from '../harness/upstream.ts'
@@ -47,6 +48,56 @@ t.test('lets only its key look up, download, use, list and delete an uploaded fi
     [two.id],
   )
   t.equal((await charges()).length, 1, 'only the answer is charged')
+})
+
+t.test('ends the record of a deleted file that the upstream does not have any more', async t => {
+  const group = 'default: { rpm: 60000, stored_objects: { max: 1 } }'
+  const { openai, upstreams } = await open(t, {
+    simulated: false,
+    edit: [
+      ['default: { rpm: 60000 }', group],
+      ['${TEXT_URL:-simulator:text}', '${ALPHA_URL}'],
+    ],
+  })
+  const alpha = upstreams['alpha'] as Upstream
+  for (const [status, kept] of [
+    [404, false],
+    [410, false],
+    [403, true],
+    [500, true],
+  ] as const) {
+    const id = `file-${status}`
+    alpha.answerOnce({ id, object: 'file', bytes: 5 })
+    await upload(openai)
+    t.match(await refusalOf(upload(openai)), { status: 429, code: 'objects_full' }, caseName({ status }))
+    alpha.answerOnce(res => void res.writeHead(status, { 'content-type': 'application/json' }).end('{}'))
+    t.match(await refusalOf(openai.files.delete(id)), { status }, caseName({ status }))
+    t.equal((await openai.files.list()).data.length, Number(kept), caseName({ status, kept }))
+    if (!kept) continue
+    alpha.answerOnce({ id, deleted: true })
+    await openai.files.delete(id)
+  }
+})
+
+t.test('lists objects with an expiry that no calendar has', async t => {
+  const { openai, upstreams, gateway } = await open(t, {
+    simulated: false,
+    edit: [['${TEXT_URL:-simulator:text}', '${ALPHA_URL}']],
+  })
+  for (const [id, expires_at] of [
+    ['file-far', 9_000_000_000_000],
+    ['file-year', '+275760-09-13T00:00:00.001Z'],
+    ['file-last', 8_640_000_000_000],
+  ] as const) {
+    upstreams['alpha']?.answerOnce({ id, object: 'file', bytes: 5, expires_at })
+    await upload(openai)
+  }
+  const objects = await gateway.storage.objects.list({ limit: 10 })
+  t.same(Object.fromEntries(objects.map(showObject).map(({ id, expires }) => [id, expires])), {
+    'file-far': null,
+    'file-year': null,
+    'file-last': '+275760-09-13T00:00:00.000Z',
+  })
 })
 
 t.test('lets only its key continue, update, list and delete a conversation', async t => {

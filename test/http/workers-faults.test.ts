@@ -1,5 +1,6 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { askOnce } from '../harness/ask.ts'
 import { runCli } from '../harness/cli.ts'
@@ -29,6 +30,37 @@ t.test('a killed worker is replaced, and its counts are kept', { skip }, async t
   t.equal(await figure(gateway, /tollgate_worker_restarts_total/), 1)
 })
 
+t.test('a worker that ends before all others have started is replaced', { skip }, async t => {
+  // The second worker waits for the file `go`.
+  const folder = t.testdir({
+    'slow.mjs': `import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+const file = name => new URL(name, import.meta.url)
+function enter() {
+  try {
+    mkdirSync(file('first'))
+    writeFileSync(file('first/pid'), String(process.pid))
+  } catch {
+    while (!existsSync(file('go'))) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
+  }
+}
+export default { name: 'slow', create: () => (enter(), {}) }
+`,
+  })
+  const starting = startWorks(t, 2, [['[./trap.mjs,', `[${join(folder, 'slow.mjs')}, ./trap.mjs,`]])
+  const pidOf = () => readFile(join(folder, 'first', 'pid'), 'utf8').catch(() => '')
+  await until(async () => (await pidOf()) !== '')
+  const victim = Number(await pidOf())
+  // Until it listens; nothing reports that yet.
+  await sleep(2_000)
+  process.kill(victim, 'SIGKILL')
+  await until(async () => !isAlive(victim))
+  await writeFile(join(folder, 'go'), '')
+  const { gateway } = await starting
+  await until(async () => (await figure(gateway, /tollgate_worker_restarts_total/)) === 1)
+  await until(async () => (await workersOf(gateway)).length === 2)
+  t.notOk((await workersOf(gateway)).includes(victim))
+})
+
 t.test('an unhandled error ends one worker, but no request of it or of the others [O13]', { skip }, async t => {
   const { site, gateway, url, upstream } = await startWorks(t, 2)
   for (const trap of ['throw', 'reject']) {
@@ -56,6 +88,22 @@ t.test('an unhandled error ends one worker, but no request of it or of the other
   }
   await gateway.stop()
   t.equal((await runCli(site, 'ledger', 'verify')).code, 0)
+})
+
+t.test('a new worker whose configuration cannot be used does not serve with an earlier one', { skip }, async t => {
+  const { site, gateway, url } = await startWorks(t, 2)
+  const plugin = join(site.config, '..', 'late.mjs')
+  await writeFile(plugin, "export default { name: 'late', create: () => ({}) }\n")
+  const text = await readFile(site.config, 'utf8')
+  const renamed = text.replace('./trap.mjs,', './trap.mjs, ./late.mjs,').replace('\n  alpha-image-2:', '\n  renamed:')
+  await writeFile(site.config, renamed)
+  await gateway.hears(/^ {2}model renamed added/m)
+  await rm(plugin)
+  const [victim = 0] = await workersOf(gateway)
+  process.kill(victim, 'SIGKILL')
+  await gateway.hears(/a worker could not start/)
+  for (let i = 0; i < 6; i++)
+    t.equal((await askOnce(url, { ...ask, model: 'renamed' }, { key: site.key })).status, 200, caseName({ i }))
 })
 
 t.test('if workers no longer start the gateway exits with 1, and reports why', { skip }, async t => {

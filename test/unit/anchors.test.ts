@@ -1,9 +1,10 @@
+import { Readable } from 'node:stream'
 import t from 'tap'
 import { Anchors } from '../../src/gateway/anchors.ts'
 import type { Anchor } from '../../src/domain/index.ts'
 import type { Log } from '../../src/plugin-api/index.ts'
 import { systemClock } from '../../src/util/index.ts'
-import { parseAnchors } from '../../src/tools/parse-anchors.ts'
+import { parseAnchors, readAnchors } from '../../src/tools/parse-anchors.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const facts = { time: '2026-11-21T00:00:00.000Z', database: '0123456789abcd' }
@@ -61,13 +62,31 @@ t.test("[6.6] anchors are read one per line, and from a gateway's log; anything 
   const other = JSON.stringify({ level: 30, msg: 'a request' })
   t.same(parseAnchors(`${one}\n\n${one}\n`), [anchor(), anchor()])
   t.same(parseAnchors(`${other}\n${logged}\n`), [anchor()])
+  t.same(parseAnchors(`tollgate   http://127.0.0.1:8080/v1\n\n    -d '{"model":"a"}' \\\n${logged}\n`), [anchor()])
+  t.same(parseAnchors('not json'), [])
   t.same(parseAnchors(''), [])
   for (const [bad, says] of [
-    [`${one}\nnot json`, /^line 2 is not JSON$/],
+    [`${one}\n${one.slice(0, 40)}`, /^line 2 is not JSON$/],
+    [`${one.slice(40)}\n${one}`, /^line 1 is not JSON$/],
     ['{"time":"x"}', /^line 1 is not an anchor$/],
     ['3', /^line 1 is not an anchor$/],
     [one.replace('"position":3', '"position":"3"'), /^line 1 is not an anchor$/],
   ] as const)
     t.throws(() => parseAnchors(bad), { message: says }, caseName({ bad, says }))
   t.end()
+})
+
+t.test('[6.6] anchors are read from pieces of any size, as from the whole text', async t => {
+  const { chains, anchor, anchors } = setUp()
+  t.teardown(() => anchors.close())
+  chains.set('gateway', 3)
+  const one = JSON.stringify(anchor())
+  const other = JSON.stringify({ level: 30, msg: 'a request' })
+  const text = `${other}\n\n${one}\r\nthe gateway listens\n${one}`
+  for (const size of [1, 7, 60, 1_000]) {
+    const pieces = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
+    t.same(await readAnchors(Readable.from(pieces)), parseAnchors(text), caseName({ size }))
+  }
+  t.same(await readAnchors(Readable.from([])), [])
+  await t.rejects(readAnchors(Readable.from([`${other}\n${one}`, `\n{"time"`])), { message: 'line 3 is not JSON' })
 })

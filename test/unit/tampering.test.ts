@@ -1,7 +1,10 @@
-import { copyFileSync, rmSync } from 'node:fs'
+import { closeSync, copyFileSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import t from 'tap'
+import { digestCharge, hashEntry, toEntry } from '../../src/storage/ledger/entries.ts'
+import type { Row, Rows } from '../../src/storage/query.ts'
+import { text, whole } from '../../src/storage/rows.ts'
 import { caseName } from '../harness/case-name.ts'
 import { clockAt } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
@@ -13,9 +16,9 @@ import { seed } from '../harness/seed.ts'
 
 /** Columns that may change without a finding, by table. */
 const free: { readonly [table: string]: readonly string[] } = {
-  // The process and the time limits of open charges; idempotency; whether the client has got the answer; and the cost
-  // at the vendor, which is not billed.
-  charge: 'owner epoch lease_until kept levels delivery vendor_cost idem_key idem_fingerprint idem_until'.split(' '),
+  // The process and the time limits of open charges; idempotency; and whether the client has got the answer, which is
+  // confirmed after the end of the charge.
+  charge: 'owner epoch lease_until kept levels delivery idem_key idem_fingerprint idem_until'.split(' '),
   line: [],
   // The row of an entry within its database.
   entry: ['nth'],
@@ -39,6 +42,10 @@ const source = await openDatabase({ url: `sqlite:${path}`, clock })
 await makeBooks(source, clock, { seed, count: 80, stepMs: 60_000 })
 await source.users.topUp('ada', 90_000_000, 'a transfer', 'boss')
 await source.keys.adopt({ users: [], groups: [{ name: 'partner', per: 'day', spentBefore: 3_000_000 }] }, 'import')
+const images = (await source.books.all(null, 500)).filter(
+  ({ amount, refunded, lines }) => amount > refunded && lines.some(({ width }) => width !== null),
+)
+t.ok((await source.books.refund(images[0]?.id ?? '', 'boss', 'the last entry of its chain')) > 0)
 await source.flush()
 t.same((await source.books.verify()).problems, [])
 await source.close()
@@ -49,7 +56,11 @@ const columnsOf = (table: string): readonly Column[] =>
   read.prepare(`PRAGMA table_info("${table}")`).all() as unknown as Column[]
 
 /** The problems of a copy in which one value is changed without the triggers. */
-async function problemsOf(sql: string, params: readonly SQLInputValue[]): Promise<readonly string[]> {
+function problemsOf(sql: string, params: readonly SQLInputValue[]): Promise<readonly string[]> {
+  return problemsAfter(db => void db.prepare(sql).run(...params))
+}
+
+async function problemsAfter(change: (db: DatabaseSync) => void): Promise<readonly string[]> {
   const copy = join(folder, 'copy.db')
   for (const suffix of ['', '-wal', '-shm', '.lock']) rmSync(copy + suffix, { force: true })
   copyFileSync(path, copy)
@@ -58,7 +69,7 @@ async function problemsOf(sql: string, params: readonly SQLInputValue[]): Promis
   // A check or an index may refuse the value.
   db.exec('PRAGMA ignore_check_constraints = ON')
   try {
-    db.prepare(sql).run(...params)
+    change(db)
   } catch {
     return ['refused by the database']
   } finally {
@@ -120,4 +131,39 @@ t.test('verification finds every changed value of what a key has spent', async t
   const columns = columnsOf('key').filter(({ name }) => ofKeys.includes(name))
   t.equal(columns.length, ofKeys.length)
   t.strictSame(await unfound('key', columns, true), [])
+})
+
+t.test('verification accepts the digests of earlier versions, which did not cover the cost at the vendor', async t => {
+  const problems = await problemsAfter(db => {
+    const [entry] = db
+      .prepare('SELECT entry.* FROM entry JOIN chain ON id = chain AND chain.position = entry.position')
+      .all() as Rows
+    if (!entry) return t.fail('a chain ends with an entry')
+    const [charge] = db.prepare('SELECT * FROM charge WHERE id = ?').all(entry['charge_id'] ?? null) as Rows
+    const lines = db.prepare('SELECT * FROM line WHERE charge_id = ? ORDER BY idx').all(entry['charge_id'] ?? null)
+    const { vendor_cost: _, ...facts } = charge as Row
+    const digest = digestCharge(facts, lines as Rows)
+    t.not(digest, entry['digest'])
+    const at = [text(entry, 'chain'), whole(entry, 'position')] as const
+    const hash = hashEntry(...at, text(entry, 'prev_hash'), { ...toEntry(entry), digest })
+    db.prepare('UPDATE entry SET digest = ?, hash = ? WHERE chain = ? AND position = ?').run(digest, hash, ...at)
+    db.prepare('UPDATE chain SET head = ? WHERE id = ?').run(hash, at[0])
+  })
+  t.strictSame(problems, [])
+})
+
+t.test('verification of a damaged database names the file and the remedy', async t => {
+  const copy = join(folder, 'damaged.db')
+  copyFileSync(path, copy)
+  const [root] = read.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'charge'").all() as Rows
+  const [size] = read.prepare('PRAGMA page_size').all() as Rows
+  const bytes = whole(size as Row, 'page_size')
+  const file = openSync(copy, 'r+')
+  writeSync(file, Buffer.alloc(bytes, 'A'), 0, bytes, (whole(root as Row, 'rootpage') - 1) * bytes)
+  closeSync(file)
+  const storage = await openDatabase({ url: `sqlite:${copy}`, clock, role: 'tool' })
+  await t.rejects(async () => void (await storage.books.verify()), {
+    message: /damaged\.db: the database is damaged; put a backup in its place \(tollgate restore\)/,
+  })
+  await storage.close()
 })

@@ -10,6 +10,7 @@ import {
   type RequestContext,
   withFields,
 } from '../../../src/plugin-api/index.ts'
+import { ByteBudget, type ByteClaim } from '../../../src/wire/index.ts'
 import { clientFormat, isTranslated } from '../formats.ts'
 import { asList, type WriteFacts } from '../neutral/index.ts'
 import type { BridgeOptions } from '../schema.ts'
@@ -25,10 +26,14 @@ export type RequestedState = NonNullable<WriteFacts['state']> & { readonly input
 
 export const stateSlot = defineSlot<RequestedState>('format-bridge.state')
 
+/** The memory of the request's conversation, which is freed at every end of the request. */
+export const conversationSlot = defineSlot<ByteClaim>('format-bridge.conversation')
+
 export function createResponseStore({ responses }: BridgeOptions, host: Host): ResponseStore | undefined {
   if (!responses) return undefined
   const cipher = new TextCipher([responses.secret, ...responses.old_secrets], host.random)
-  return new ResponseStore(host, cipher, parseDuration(responses.keep) as number)
+  const budget = host.keep('conversations', () => new ByteBudget())
+  return new ResponseStore(host, cipher, parseDuration(responses.keep) as number, budget)
 }
 
 /**
@@ -56,7 +61,9 @@ export async function withConversation(
   const isStored = format.counts === undefined && readField(body, 'store') !== false
   context.slots.put(stateSlot, { before, isStored, input })
   if (before === null) return body
-  const known = await store.conversation(context.payer, before)
+  const memory = store.claim(context.payer, plan.server.memoryBytesMax)
+  context.slots.put(conversationSlot, memory)
+  const known = await store.conversation(context.payer, before, memory)
   return withFields(
     body,
     new Map<string, Json | undefined>([

@@ -1,4 +1,5 @@
 import { type Host, type Json, keptHere, type StoredObject } from '../../../src/plugin-api/index.ts'
+import { type ByteBudget, ByteClaim } from '../../../src/wire/index.ts'
 import { fail } from '../errors.ts'
 import { asList, asObject, type JsonObject, parseJson } from '../neutral/index.ts'
 import type { TextCipher } from './cipher.ts'
@@ -10,6 +11,7 @@ import type { TextCipher } from './cipher.ts'
 const responsesMax = 500
 const bytesMax = 16 * 1024 * 1024
 const retryMs = 1_000
+const roomMs = 2_000
 
 /** A stored response with only its own input, and the id of the previous response. */
 export type StoredResponse = {
@@ -29,11 +31,19 @@ export class ResponseStore {
   readonly #cipher: TextCipher
   readonly #keepMs: number
   readonly #host: Pick<Host, 'clock' | 'stores'>
+  readonly #budget: ByteBudget
 
-  constructor(host: Pick<Host, 'clock' | 'stores'>, cipher: TextCipher, keepMs: number) {
+  /** @param budget the memory of all conversations of running requests */
+  constructor(host: Pick<Host, 'clock' | 'stores'>, cipher: TextCipher, keepMs: number, budget: ByteBudget) {
     this.#host = host
     this.#cipher = cipher
     this.#keepMs = keepMs
+    this.#budget = budget
+  }
+
+  /** For the conversation of a request, which frees it. */
+  claim(payer: string, bytesMax: number): ByteClaim {
+    return new ByteClaim(this.#budget, bytesMax, payer)
   }
 
   /**
@@ -59,9 +69,10 @@ export class ResponseStore {
 
   /**
    * The items of a conversation up to and including a response, in order.
-   * @throws Failure kept_response_unknown, kept_conversation_too_long, and those of `find`
+   * @param memory holds their bytes afterwards
+   * @throws Failure kept_response_unknown, kept_conversation_too_long, kept_conversations_full, and those of `find`
    */
-  async conversation(payer: string, last: string): Promise<readonly Json[]> {
+  async conversation(payer: string, last: string, memory: ByteClaim): Promise<readonly Json[]> {
     const steps: (readonly Json[])[] = []
     let bytes = 0
     for (let id: string | null = last; id !== null; ) {
@@ -72,6 +83,7 @@ export class ResponseStore {
       steps.push(items)
       if (steps.length > responsesMax || bytes > bytesMax)
         throw fail('kept_conversation_too_long', { responses: responsesMax, bytes: bytesMax })
+      if (!memory.hold(bytes)) throw fail('kept_conversations_full', {}, { retryAfterMs: roomMs })
       id = kept.before
     }
     return steps.toReversed().flat()

@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
+import { createReadStream } from 'node:fs'
 import {
   type Anchor,
   type Audit,
   type Charge,
   formatMoney,
-  parseAnchors,
+  readAnchors,
   parseMoney,
   type PartialRefund,
   replayCharge,
@@ -20,7 +19,7 @@ type ReplayOptions = Options & { readonly rebuildSums?: boolean }
 type Options = { readonly config: string; readonly format: string }
 
 export async function verify(options: VerifyOptions): Promise<void> {
-  const anchors = options.anchor === undefined ? [] : await readAnchors(options.anchor)
+  const anchors = options.anchor === undefined ? [] : await readAnchorFile(options.anchor)
   if (options.rebuildSums === true) await rebuildSums(options)
   await withStorage(options.config, async storage => {
     const audit = await withProgress('verifying the ledger', async () => storage.books.verify(anchors))
@@ -64,10 +63,10 @@ async function recordResult({ events, watch }: Storage, { problems, sums }: Audi
 }
 
 /** @throws Exit 2 if it cannot be read or is empty: a verification without anchors would look valid */
-async function readAnchors(file: string): Promise<readonly Anchor[]> {
+async function readAnchorFile(file: string): Promise<readonly Anchor[]> {
   let anchors: readonly Anchor[]
   try {
-    anchors = parseAnchors(file === '-' ? await text(process.stdin) : await readFile(file, 'utf8'))
+    anchors = await readAnchors((file === '-' ? process.stdin : createReadStream(file)).setEncoding('utf8'))
   } catch (error) {
     throw new Exit(exitCodes.usage, `--anchor ${file}: ${error instanceof Error ? error.message : String(error)}`)
   }

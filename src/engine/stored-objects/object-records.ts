@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import {
   type Body,
   callerSlot,
+  goneStatuses,
   type JobStore,
   type ListedMembers,
   type ObjectReference,
@@ -236,10 +237,14 @@ export class ObjectRecords {
     })
   }
 
-  /** Marks a deleted object as ended before the client receives the upstream's response. */
+  /**
+   * Marks a deleted object as ended before the client receives the upstream's response. So does a response that the
+   * object is gone: otherwise its record would count for ever.
+   */
   async answered({ route, params, payer }: RequestContext, status: number): Promise<void> {
     const of = route.object?.of
-    if (!of?.ends || status < 200 || status > 299) return
+    const isDeleted = (status >= 200 && status <= 299) || goneStatuses.has(status)
+    if (!of?.ends || !isDeleted) return
     await this.#store.end(payer, of.kind, idIn(of, params)).catch((cause: unknown) => {
       throw fail('object_not_recorded', {}, { cause })
     })
@@ -283,8 +288,10 @@ function toListed(
 
 /** Seconds since the epoch or an RFC 3339 time, in milliseconds. */
 function momentOf(value: unknown): number | undefined {
-  const at = typeof value === 'number' ? value * 1_000 : typeof value === 'string' ? Date.parse(value) : Number.NaN
-  return Number.isSafeInteger(at) && at > 0 ? at : undefined
+  const time = typeof value === 'number' ? value * 1_000 : typeof value === 'string' ? value : Number.NaN
+  // NaN for a time that no date can have.
+  const at = new Date(time).getTime()
+  return at > 0 ? at : undefined
 }
 
 function distinct(references: readonly ObjectReference[]): readonly ObjectReference[] {

@@ -3,10 +3,15 @@ import { ask, type QueryProgram, type Rows } from '../query.ts'
 import { text, wholeOrNull } from '../rows.ts'
 import { endOfPiece, positionOfId } from './position.ts'
 
-type Pruning = { readonly until: number; readonly limit: number; readonly webhooks: readonly string[] }
+type Pruning = {
+  readonly until: number
+  readonly limit: number
+  readonly webhooks: readonly string[]
+  readonly at: number
+}
 
 /** Deletes events, and pieces of the ledger, older than `until` that were sent to all receivers. */
-export function* pruneEvents({ until, limit, webhooks }: Pruning): QueryProgram<number> {
+export function* pruneEvents({ until, limit, webhooks, at }: Pruning): QueryProgram<number> {
   const before = yield* firstUndelivered(webhooks)
   const gone: Rows[] = []
   for (const [table, name] of [
@@ -17,11 +22,13 @@ export function* pruneEvents({ until, limit, webhooks }: Pruning): QueryProgram<
     const isDelivered = `(place < ?${webhooks.length === 0 ? ' OR place IS NULL' : ''})`
     gone.push(
       yield ask(
-        // Looks only at the oldest rows: without an end, a search that finds nothing reads all of them.
+        // Looks only at the oldest rows: without an end, a search that finds nothing reads all of them. Rows from a
+        // clock that was ahead do not stop the deletion: those with a time in the future do not count, and of the
+        // others there may be `limit`.
         `DELETE FROM ${table} WHERE ${name} IN
-           (SELECT ${name} FROM (SELECT * FROM ${table} ORDER BY ${name} LIMIT ?) oldest
+           (SELECT ${name} FROM (SELECT * FROM ${table} WHERE at <= ? ORDER BY ${name} LIMIT ?) oldest
             WHERE at < ? AND ${isDelivered} ORDER BY ${name} LIMIT ?) RETURNING ${name}`,
-        // Some rows with the time of a wrong clock do not stop the deletion.
+        at,
         2 * limit,
         until,
         before,

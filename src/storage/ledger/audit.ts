@@ -13,7 +13,7 @@ import { auditChains } from './audit-chains.ts'
 import { auditOpenings } from './audit-openings.ts'
 import { auditChargeBatches } from './audit-charge-batches.ts'
 import { auditRefunds } from './audit-refunds.ts'
-import { accountOf, digestCharge, type Entry, sales, toEntry } from './entries.ts'
+import { accountOf, type Entry, isDigestOf, sales, toEntry } from './entries.ts'
 import { groupRows } from './find.ts'
 import { type Corrections, countRepairs } from './repair.ts'
 
@@ -170,7 +170,7 @@ function auditCharge(
       report(`the amount of its ${entry.kind} entry is ${entry.amount}, its own amount is ${amount}`)
     }
     if (entry.kind === 'refund' && !settled) report('is refunded, but was never settled')
-    if (entry.digest !== digestCharge(charge, lines)) report(`differs from its ${entry.kind} entry`)
+    if (!isDigestOf(entry.digest, charge, lines)) report(`differs from its ${entry.kind} entry`)
     const spent = fromKey ? entry.amount : -entry.amount
     addSpent(findings, charge, spent, wholeOrNull(charge, 'ended_at') ?? entry.at, entry.at)
   }

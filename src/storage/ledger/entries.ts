@@ -115,6 +115,7 @@ export function digestCharge(charge: Row, lines: Rows): string {
     whole(charge, 'created_at'),
     wholeOrNull(charge, 'ended_at'),
     ...attributed(charge),
+    ...vendorCostOf(charge),
   ]
   const priced = lines.map(line => [
     whole(line, 'idx'),
@@ -136,6 +137,20 @@ export function digestCharge(charge: Row, lines: Rows): string {
  */
 function attributed({ attribution }: Row): readonly string[] {
   return typeof attribution === 'string' ? [attribution] : []
+}
+
+/** The part of the digest for the cost at the vendor: empty for charges in batches, which have none. */
+function vendorCostOf(charge: Row): readonly (number | null)[] {
+  return charge['vendor_cost'] === undefined ? [] : [wholeOrNull(charge, 'vendor_cost')]
+}
+
+/** Whether an entry has the digest of the charge. Digests of earlier versions do not cover the cost at the vendor. */
+export function isDigestOf(digest: string, charge: Row, lines: Rows): boolean {
+  return digest === digestCharge(charge, lines) || digest === digestCharge(withoutVendorCost(charge), lines)
+}
+
+function withoutVendorCost({ vendor_cost: _, ...charge }: Row): Row {
+  return charge
 }
 
 /** The part of the digest for reported facts: empty for most items, and for items from before this column existed. */

@@ -1,6 +1,7 @@
 import { createAnswers, type Readings } from '../readings.ts'
 import type { Tables } from '../tables.ts'
 import { Connection } from './connect.ts'
+import { openingFailure } from './failure.ts'
 import type { FromReader, Port, ReadRequest, ReaderStart, ToReader } from './messages.ts'
 
 /** Answers the queries of `port`, from its own connection, until it closes. */
@@ -25,7 +26,7 @@ export function runReader({ path }: ReaderStart, port: Port<ToReader, FromReader
     try {
       return { id, value: reading === 'audit' ? await auditFile(given) : await answers[reading](given as never) }
     } catch (error) {
-      return { id, fault: error instanceof Error ? error.message : String(error) }
+      return { id, fault: openingFailure(error, path) ?? (error instanceof Error ? error.message : String(error)) }
     }
   }
 
