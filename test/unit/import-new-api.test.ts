@@ -330,6 +330,38 @@ t.test('no token allows more than before', async t => {
   t.notMatch(JSON.stringify(imported.adoption), oldKey('a'))
 })
 
+t.test('a token of a group that its user may not use in the source is imported disabled', async t => {
+  const file = changedSource('groups', 'tokens', row => {
+    if (row['name'] === 'main') row['group'] = 'vip'
+    if (row['name'] === 'bounded') row['group'] = 'default'
+    if (row['name'] === 'of one model') row['group'] = 'gone'
+    if (row['name'] === 'over') row['group'] = 'svip:$x'
+    if (row['name'] === 'of an address') row['group'] = 'default'
+  })
+  const db = new DatabaseSync(file)
+  const set = db.prepare('INSERT INTO options VALUES (?, ?)')
+  set.run('UserUsableGroups', '{"default": "all", "gone": "without a ratio"}')
+  set.run(
+    'group_ratio_setting.group_special_usable_group',
+    '{"default": {"+:svip:$x": "x"}, "vip": {"-:default": "x"}}',
+  )
+  db.close()
+  const { adoption, notes } = await importBook(file, 'new-api', { secretsAt: './secrets' })
+  const keys = new Map(adoption.users.flatMap(user => user.keys.map(key => [key.name, key] as const)))
+  t.match(keys.get('main'), { status: 'disabled', group: 'vip' })
+  t.match(keys.get('bounded'), { status: 'disabled', group: 'default' })
+  t.match(keys.get('of one model'), { status: 'disabled' })
+  t.match(keys.get('over'), { status: 'active', group: 'svip:$x' })
+  t.match(keys.get('of an address'), { status: 'active', group: null })
+  t.ok(
+    notes.includes(
+      'token 1 of root: imported disabled: users of the group default may not use its group vip in the source',
+    ),
+  )
+  t.ok(notes.some(note => note.includes('its group gone has no ratio in the source')))
+  t.notOk(notes.some(note => /not imported:.*(?:UserUsableGroups|special_usable_group)/.test(note)))
+})
+
 t.test('a token whose expiry or quota cannot be read is imported disabled', async t => {
   const file = changedSource('unreadable', 'tokens', row => {
     if (row['name'] === 'main') row['expired_time'] = '2026-01-01 00:00:00'
@@ -396,6 +428,10 @@ t.test('a client with its old key is served by a gateway on the import', async t
   t.equal(dry.code, 0, dry.err)
   t.match(JSON.parse(dry.out), { written: false, users: { all: 6, made: 0 }, keys: { all: 12, made: 0 } })
   t.notOk((await readdir(folder)).includes('ours.db'))
+  t.match(
+    (await cli('import', 'new-api', source, '--dry-run')).err,
+    /4 secrets to be written to the folder of --secrets/,
+  )
   const done = await cli('import', 'new-api', source, '--out', 'gateway.yaml', '--secrets', 'keys')
   t.equal(done.code, 0, done.err)
   t.match(done.err, '6 of 6 users and 12 of 12 keys were imported')

@@ -52,6 +52,7 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
     quotaPerUnit: options.quotaPerUnit,
     usable: group => (usable.has(group) ? usable.get(group) : []),
     groups: new Set(groups.keys()),
+    refusedGroup: options.refusedGroup,
     note,
   })
   reportGroups(draft.led, draft.models, note)
