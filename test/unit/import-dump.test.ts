@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { importBook } from '../../src/index.ts'
 import { type DumpWay, dumpOf, madeNewApi, nasty, sqlOf } from '../harness/new-api.ts'
+import { pgDumpOf } from '../harness/litellm-book.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -110,6 +111,26 @@ t.test('texts keep every character, however they are escaped', async t => {
       sql,
     )
   }
+})
+
+t.test('a dump of PostgreSQL gives the same', async t => {
+  const text = pgDumpOf(
+    made.map(({ name, columns, rows }) => ({
+      name,
+      columns,
+      rows: rows.map(row =>
+        row.map((value, i) =>
+          columns[i]?.[1] === 'bool' ? (value === 1 ? 't' : 'f') : value === null ? null : `${value}`,
+        ),
+      ),
+    })),
+  )
+  const imported = await ofDump(text)
+  t.same(imported.adoption, fromSqlite.adoption)
+  t.equal(imported.text, fromSqlite.text)
+  t.same((await ofDump(`\uFEFF${text.replaceAll('\n', '\r\n')}`)).adoption, fromSqlite.adoption, 'of Windows')
+  await t.rejects(ofDump(text.slice(0, -60)), /database dump complete' is missing/)
+  await t.rejects(ofDump('PGDMP\u0001'), /custom format: create it with --format=plain/)
 })
 
 t.test('a PostgreSQL gives the same, in a read-only transaction', async t => {
