@@ -158,6 +158,17 @@ t.test('a weight or a priority that is out of its bounds is reported', async t =
   )
 })
 
+t.test('a type or a status with the name of a member of every object is unknown', async t => {
+  const file = changedSource('members', 'channels', row => {
+    if (row['id'] === 3) row['type'] = 'constructor'
+    if (row['id'] === 4) row['status'] = 'toString'
+  })
+  const { entries } = await importBook(file, 'new-api', { secretsAt: './secrets', mode: 'constructor' })
+  const why = (id: number) => entries.off.find(one => one.name.startsWith(`channel ${id} `))?.why
+  t.match(why(3), 'a channel of type constructor needs more')
+  t.equal(why(4), 'its status is toString')
+})
+
 t.test('many channels with the same models are imported in time in proportion to their number', async t => {
   const cpuMsOf = async (count: number): Promise<number> => {
     const all = madeNewApi(upstream.url).map(made => {

@@ -16,17 +16,19 @@ const each: Way = { label: 'each', fields: ['output_cost_per_image'] }
 const seconds: Way = { label: 'second', fields: ['input_cost_per_second', 'output_cost_per_second'] }
 
 /** The ways to price each mode; the first for which the row has prices counts. */
-const ways: { readonly [mode: string]: readonly (readonly Way[])[] } = {
-  chat: [[talk]],
-  completion: [[talk]],
-  responses: [[talk]],
-  embedding: [[sent]],
-  audio_transcription: [[talk], [seconds]],
-  audio_speech: [[{ label: 'character', fields: ['input_cost_per_character'] }], [talk]],
-  rerank: [[{ label: 'search_unit', fields: ['input_cost_per_query'] }], [sent]],
-  image_generation: [[talk], tiers, [each]],
-  image_edit: [[talk], tiers, [each]],
-}
+const ways: ReadonlyMap<string, readonly (readonly Way[])[]> = new Map(
+  Object.entries({
+    chat: [[talk]],
+    completion: [[talk]],
+    responses: [[talk]],
+    embedding: [[sent]],
+    audio_transcription: [[talk], [seconds]],
+    audio_speech: [[{ label: 'character', fields: ['input_cost_per_character'] }], [talk]],
+    rerank: [[{ label: 'search_unit', fields: ['input_cost_per_query'] }], [sent]],
+    image_generation: [[talk], tiers, [each]],
+    image_edit: [[talk], tiers, [each]],
+  }),
+)
 
 /** Modes whose answers have no tokens. */
 const answerless = new Set(['embedding', 'rerank'])
@@ -63,7 +65,7 @@ function readRow(id: string, own: Fields, bySize: ReadonlySet<string>): TableRow
   const { deprecation_date: end } = own
   const ends = typeof end === 'string' && /^\d{4}-\d\d-\d\d$/.test(end) ? end : undefined
   const about = { id, mode, ...(provider !== undefined && { provider }), ...(ends !== undefined && { ends }) }
-  const known = ways[mode]
+  const known = ways.get(mode)
   if (!known) return `the mode '${mode}' is priced by a unit that is not supported`
   const unread = Object.keys(own).find(name => isPrice.test(name) && !isAmount(own[name]))
   if (unread !== undefined) return `${unread} is not an amount`
@@ -92,7 +94,7 @@ function fieldsOfWay(way: Way): readonly string[] {
  */
 export function readLitellmPrices(own: Fields, mode: string): Cost | string | undefined {
   const costing = Object.keys(own).filter(name => isPrice.test(name) && costs(own[name]))
-  return new RowReading(own, costing, undefined).price(ways[mode] ?? [], mode)
+  return new RowReading(own, costing, undefined).price(ways.get(mode) ?? [], mode)
 }
 
 type Cost = Pick<TableRow, 'prices' | 'overrides' | 'times' | 'unmapped'>
