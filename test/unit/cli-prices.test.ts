@@ -404,6 +404,13 @@ t.test('diff reports what a newer table changes, and exits like diff', async t =
     code: 2,
     stderr: /in USD cannot be compared with prices in EUR/,
   })
+  for (const [name, row] of [
+    ['priced.yaml', '{ prices: { input: "1.00", output: "2.00" } }'],
+    ['both.yaml', '{ price: free, prices: { input: "1.00", output: "2.00" } }'],
+  ] as const)
+    await writeFile(place.path(name), `version: 1\ncurrency: USD\nmodels: { ours: ${row} }\n`)
+  t.match(await place.run('prices', 'diff', 'priced.yaml', 'both.yaml'), { code: 0, stdout: '' }, 'its prices count')
+  t.match(await place.run('prices', 'diff', '.'), { code: 2, stderr: /^\. is a folder; expected a file\n$/ })
   t.match(await place.run('prices', 'diff', 'none.yaml'), { code: 2, stderr: /^none\.yaml does not exist\n$/ })
   await writeFile(place.path('bad.yaml'), 'version: 1\ncurrency: USD\nmodels: { a: { prices: { input: 1.5 } } }\n')
   t.match(await place.run('prices', 'diff', 'bad.yaml'), { code: 3, stderr: /bad\.yaml:3:\d+/ })

@@ -1,7 +1,7 @@
 import { importBook, type ImportedBook } from '../../index.ts'
 import { importPeople, type Made, recordOfPeople, reportPeople } from '../import-people.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { needSources } from '../need-file.ts'
+import { needFileOrFolder, needSources } from '../need-file.ts'
 import { withProgress } from '../progress.ts'
 import {
   type ImportFlags,
@@ -19,7 +19,8 @@ const wanted =
 export async function importFromBook(source: string, from: 'new-api' | 'one-api', options: ImportFlags): Promise<void> {
   const { out, secrets, dryRun } = options
   if (!dryRun && out === undefined) throw new Exit(exitCodes.usage, wanted)
-  await needSources(source, options.prices)
+  await needFileOrFolder(source)
+  await needSources(options.prices)
   const secretsAt = placeOfSecrets(secrets ?? 'secrets', out)
   const imported = await withProgress(`reading ${nameOf(source)}`, () =>
     importBook(source, from, { ...options, secretsAt, isEndless: options.withoutEnd }),
