@@ -449,6 +449,8 @@ t.test('a client with its old key is served by a gateway on the import', async t
   t.equal((await stat(join(folder, 'keys/channel-1'))).mode & 0o777, 0o600)
   const again = await cli('import', 'new-api', source, '--out', 'gateway.yaml', '--secrets', 'keys', '--force')
   t.match(again.err, '0 of 6 users and 0 of 12 keys were imported', 'the same again changes nothing')
+  const usersOnly = await cli('import', 'new-api', source, '--out', 'gateway.yaml', '--users-only')
+  t.match(usersOnly, { code: 0, err: '0 of 6 users and 0 of 12 keys were imported' }, 'it writes no secrets')
   const env = {
     TOLLGATE_STORAGE: `sqlite:${join(folder, 'ours.db')}`,
     TOLLGATE_LISTEN: '127.0.0.1:0',

@@ -26,7 +26,12 @@ export async function importFromBook(source: string, from: 'new-api' | 'one-api'
     importBook(source, from, { ...options, secretsAt, isEndless: options.withoutEnd }),
   )
   // A JSON export may have no keys, and has no users.
-  if (!dryRun && secrets === undefined && (imported.secrets.length > 0 || imported.adoption.users.length > 0))
+  if (
+    !dryRun &&
+    !options.usersOnly &&
+    secrets === undefined &&
+    (imported.secrets.length > 0 || imported.adoption.users.length > 0)
+  )
     throw new Exit(exitCodes.usage, wanted)
   if (options.usersOnly && imported.adoption.users.length === 0)
     throw new Exit(exitCodes.failure, `${nameOf(source)} has no users: use the database with --users-only`)
