@@ -389,6 +389,26 @@ t.test('a list of models may name those that only a wildcard serves', async t =>
   t.match(keys.get('wider than the team'), { models: ['openai/gpt-*'], status: 'active' })
 })
 
+t.test('many keys with a budget are imported in time in proportion to their number', async t => {
+  const cpuMsOf = async (count: number): Promise<number> => {
+    const rows = Array.from({ length: count }, (_, i) => ({
+      key_alias: `many-${i}`,
+      max_budget: '5',
+      budget_duration: '30d',
+    }))
+    const text = pgDumpOf(madeLitellm(rows))
+    const start = process.threadCpuUsage()
+    const { keys } = await ofDump(text)
+    const { user, system } = process.threadCpuUsage(start)
+    t.ok(keys.size > count, caseName({ count }))
+    return (user + system) / 1_000
+  }
+  await cpuMsOf(1_000)
+  const [few, many] = [await cpuMsOf(5_000), await cpuMsOf(20_000)]
+  // 4 in proportion; with a step for each pair of keys 16.
+  t.ok(many / few < 9, `${few.toFixed()} and ${many.toFixed()} ms`)
+})
+
 t.test('a limit above the maximum becomes the maximum', async t => {
   const { keys } = await ofDump(pgDumpOf(madeLitellm([{ key_alias: 'big', user_id: 'u-1', tpm_limit: '9999999999' }])))
   t.match(keys.get('big'), { status: 'active', limits: { tpm: 1_000_000_000 } })

@@ -375,7 +375,9 @@ class SpentBefore {
     if (stale > 0) this.#stale.push(`${of(stale)}${until}`)
     if (length === undefined) return
     const note = `a budget of ${length} in LiteLLM is imported as ${budget.per === 'total' ? 'a total of what is left of it' : `a budget per ${days === undefined ? budget.per : `${days} days`}`}`
-    this.#lengths.set(note, [...(this.#lengths.get(note) ?? []), place])
+    const places = this.#lengths.get(note)
+    if (places) places.push(place)
+    else this.#lengths.set(note, [place])
   }
 
   report(): void {
