@@ -399,6 +399,16 @@ t.test("addresses of a token's list that cannot be read are reported", async t =
   t.ok(notes.includes('token 8 of root: imported disabled: none of its addresses can be read'))
 })
 
+t.test('two users whose names differ by spaces do not become one', async t => {
+  const file = changedSource('names', 'users', row => {
+    if (row['id'] === 7) row['username'] = 'alice '
+  })
+  const { adoption, notes, sums } = await importBook(file, 'new-api', { secretsAt: './secrets' })
+  t.same(adoption.users.filter(user => user.name === 'alice').length, 1)
+  t.ok(notes.includes('user 7: not imported: another user has its name'))
+  t.not(sums.here, sums.there)
+})
+
 t.test('a balance that cannot be read is reported', async t => {
   const file = changedSource('balance', 'users', row => {
     if (row['username'] === 'alice') row['quota'] = '617284.5'

@@ -11,7 +11,6 @@ const delimiterLine = /^DELIMITER[ \t]+(\S+)[ \t]*(?:\r?\n|$)/i
 export class DumpFault extends Error {
   constructor(line: number, what: string) {
     super(`line ${line} of the dump: ${what}`)
-    this.name = 'DumpFault'
   }
 }
 

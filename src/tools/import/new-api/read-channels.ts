@@ -86,7 +86,7 @@ export function wordsOf(text: string | undefined): readonly string[] {
 function keysOf(text: string, info: { readonly [name: string]: unknown }, isExport: boolean): Channel['keys'] {
   const list = text.startsWith('[') ? listOf(parse(text)) : []
   const known = list.some(one => typeof one === 'string') ? list : text.split('\n')
-  const count = Math.max(1, Math.min(keysMost, Number(info['multi_key_size'] ?? 1)))
+  const count = Math.max(1, Math.min(keysMost, Number(info['multi_key_size']) || 1))
   const values = text === '' && isExport ? Array.from({ length: count }, () => undefined) : known
   const states = fieldsOf(info['multi_key_status_list'])
   const reasons = fieldsOf(info['multi_key_disabled_reason'])

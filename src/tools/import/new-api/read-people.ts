@@ -37,6 +37,7 @@ export function readPeople(users: TrackedTable, tokens: TrackedTable, around: Ar
   const { note } = around
   const keys = readKeys(tokens)
   const adopted: AdoptedUser[] = []
+  const names = new Set<string>()
   const sums = { quota: 0n, micros: 0n }
   let deleted = 0
   const admins: string[] = []
@@ -50,10 +51,13 @@ export function readPeople(users: TrackedTable, tokens: TrackedTable, around: Ar
       note(`user ${owner.name}: the quota ${row.text('quota')} is not a whole number; the balance here starts at 0`)
     const quota = row.whole('quota') ?? 0n
     sums.quota += quota > 0n ? quota : 0n
-    if (!isUserName(owner.name) || !around.groups.has(owner.group)) {
-      note(`user ${owner.id}: not imported: its name or its group is not valid here`)
+    const isTaken = names.has(owner.name)
+    if (isTaken || !isUserName(owner.name) || !around.groups.has(owner.group)) {
+      const why = isTaken ? 'another user has its name' : 'its name or its group is not valid here'
+      note(`user ${owner.id}: not imported: ${why}`)
       continue
     }
+    names.add(owner.name)
     if (Number(row.text('role') ?? '1') >= 10) admins.push(owner.name)
     const own = keys.of(owner.id)
     const balance = balanceOf(owner.name, quota, around)
