@@ -81,6 +81,22 @@ t.test('the cap of the whole gateway is reported if it bounds one group of sever
   }
 })
 
+t.test('the budget of users that LiteLLM creates later does not bound imported users', async t => {
+  const database = join(folder, 'dump.sql')
+  await writeFile(database, whole)
+  const file = join(folder, 'new-users.yaml')
+  const settings = { default_internal_user_params: { max_budget: 10, budget_duration: '30d' } }
+  await writeFile(file, stringify({ model_list: [model('gpt-4o')], litellm_settings: settings }))
+  const imported = await importConfig(file, 'litellm', { database })
+  if (!imported.ok) throw new Error('nothing was imported')
+  t.match(imported.text, /^ {2}default: \{\}$/m)
+  const lost = 'litellm_settings.default_internal_user_params.max_budget: set budgets for keys, users and groups'
+  t.ok(
+    imported.losses.some(loss => loss.endsWith(lost)),
+    lost,
+  )
+})
+
 t.test('teams become groups with their budgets and limits', async t => {
   const loaded = await loadConfig({ file: join(folder, 'gateway.yaml'), text: imported.text }, {})
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))

@@ -73,7 +73,7 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   const secrets = new SecretBook(options.secretsAt)
   const upstreams = new UpstreamBook()
   const variables = fieldsOf(file.take('environment_variables'))
-  const { group, isCapped } = readBudgets(settings)
+  const { group, isCapped } = readBudgets(settings, options.book !== undefined)
   const set = Object.keys(variables)
   if (set.length > 0)
     note(
