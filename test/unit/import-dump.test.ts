@@ -73,6 +73,15 @@ t.test('a dump without an end mark is accepted only with --without-end', async t
   await t.rejects(ofDump(text), /no end marker.*--without-end/)
   t.same((await ofDump(text, true)).adoption, fromSqlite.adoption)
   await t.rejects(ofDump(text.slice(0, -9), true), /is incomplete/)
+  const index = 'ALTER TABLE `users`\n  ADD PRIMARY KEY (`id`),\n  ADD UNIQUE KEY `username` (`username`);\nCOMMIT;\n'
+  const others = {
+    phpMyAdmin: `-- phpMyAdmin SQL Dump\n-- version 5.2.1\nSTART TRANSACTION;\n${text}${index}`,
+    Navicat: `/*\n Navicat Premium Data Transfer\n*/\nSET FOREIGN_KEY_CHECKS = 0;\n${text}SET FOREIGN_KEY_CHECKS = 1;\n`,
+  }
+  for (const [name, dump] of Object.entries(others)) {
+    await t.rejects(ofDump(dump), /no end marker.*--without-end/, name)
+    t.same((await ofDump(dump, true)).adoption, fromSqlite.adoption, name)
+  }
 })
 
 t.test('unreadable content is refused with its line, and nothing is guessed', async t => {
