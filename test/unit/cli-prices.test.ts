@@ -267,6 +267,16 @@ t.test('a duplicate or impossible name is left out with a note', async t => {
   )
 })
 
+t.test('a day that does not exist is not the end of a model', async t => {
+  const price = { mode: 'chat', input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
+  const table = { a: { ...price, deprecation_date: '2026-02-31' }, b: { ...price, deprecation_date: '2028-02-29' } }
+  const { rows } = await importPrices(JSON.stringify(table), options)
+  t.same(
+    rows.map(row => row.ends),
+    [undefined, '2028-02-29'],
+  )
+})
+
 t.test('long texts and deep lists are read, or refused, in linear time', async t => {
   const cost = '"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6'
   for (const filler of ['x'.repeat(4e6), String.raw`\"`.repeat(1e6), String.raw`\\`.repeat(1e6)]) {
@@ -293,7 +303,8 @@ t.test('an invalid or truncated table is refused whole', async t => {
   }
   t.same(await readdir(place.folder), ['table.json'])
   t.match(await place.run('prices', 'import', 'table.json'), { code: 2, stderr: /--from/ })
-  t.match(await place.run('prices', 'import', 'table.json', '--from', 'litellm', '--as-of', 'yesterday'), { code: 2 })
+  for (const day of ['yesterday', '2026-02-31'])
+    t.match(await place.run('prices', 'import', 'table.json', '--from', 'litellm', '--as-of', day), { code: 2 }, day)
 })
 
 t.test('list shows the prices of every model, with their file and line', async t => {

@@ -1,4 +1,11 @@
-import { type PriceConditions, type RowOverride, type TableRow, type UnitName, units } from '../../domain/index.ts'
+import {
+  parseEnd,
+  type PriceConditions,
+  type RowOverride,
+  type TableRow,
+  type UnitName,
+  units,
+} from '../../domain/index.ts'
 import { isZero, multiply, readDecimal, shiftPoint, toPrice, withoutNoise } from './decimals.ts'
 import { isPrice, isRestated, isUnreachable, readTokenField } from './litellm-fields.ts'
 import { readWindows } from './off-peak.ts'
@@ -63,7 +70,7 @@ function readRow(id: string, own: Fields, bySize: ReadonlySet<string>): TableRow
   const mode = textOf(own['mode']) ?? 'chat'
   const provider = textOf(own['litellm_provider'])
   const { deprecation_date: end } = own
-  const ends = typeof end === 'string' && /^\d{4}-\d\d-\d\d$/.test(end) ? end : undefined
+  const ends = typeof end === 'string' && parseEnd(end) ? end : undefined
   const about = { id, mode, ...(provider !== undefined && { provider }), ...(ends !== undefined && { ends }) }
   const known = ways.get(mode)
   if (!known) return `the mode '${mode}' is priced by a unit that is not supported`
