@@ -352,6 +352,7 @@ t.test('a token of a group that its user may not use in the source is imported d
   const db = new DatabaseSync(file)
   const set = db.prepare('INSERT INTO options VALUES (?, ?)')
   set.run('UserUsableGroups', '{"default": "all", "gone": "without a ratio"}')
+  set.run('GroupGroupRatio', '{"vip": {"default": 0.5, "svip:$x": 2}}')
   set.run(
     'group_ratio_setting.group_special_usable_group',
     '{"default": {"+:svip:$x": "x"}, "vip": {"-:default": "x"}}',
@@ -370,6 +371,11 @@ t.test('a token of a group that its user may not use in the source is imported d
     ),
   )
   t.ok(notes.some(note => note.includes('its group gone has no ratio in the source')))
+  t.ok(
+    notes.includes(
+      'GroupGroupRatio is not imported: every key has the ratio of its group here; in the source users of vip in default 0.5, users of vip in svip:$x 2',
+    ),
+  )
   t.notOk(notes.some(note => /not imported:.*(?:UserUsableGroups|special_usable_group)/.test(note)))
 })
 

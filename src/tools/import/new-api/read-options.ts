@@ -42,7 +42,9 @@ const mapOptions = [
 ]
 const usableOption = 'UserUsableGroups'
 const usableChanges = 'group_ratio_setting.group_special_usable_group'
-const read = new Set([...mapOptions, 'QuotaPerUnit', usableOption, usableChanges])
+/** Ratios by the group of the user and that of the token. */
+const pairOption = 'GroupGroupRatio'
+const read = new Set([...mapOptions, 'QuotaPerUnit', usableOption, usableChanges, pairOption])
 /** Ratios for media other than text: a model with one of them is not just for conversations. */
 const ofMedia = ['ImageRatio', 'AudioRatio', 'AudioCompletionRatio']
 
@@ -120,6 +122,9 @@ export function readOptions(
     return { id, prices: { input } }
   }
 
+  const pairs = Object.entries(fieldsOf(parseRatios(options.get(pairOption)))).flatMap(([user, ratios]) =>
+    Object.entries(fieldsOf(ratios)).map(([group, ratio]) => `users of ${user} in ${group} ${textOf(ratio)}`),
+  )
   const factors = Object.entries(maps['GroupRatio'] ?? {}).map(([group, ratio]) => [group, factorOf(ratio)] as const)
   return {
     quotaPerUnit,
@@ -128,6 +133,11 @@ export function readOptions(
       ...broken.map(name => `the setting ${name} is not a JSON object, and is not used`),
       ...rounded,
       ...factors.flatMap(([group, { why }]) => (why === undefined ? [] : `the ratio of group ${group}: ${why}`)),
+      ...(pairs.length > 0
+        ? [
+            `${pairOption} is not imported: every key has the ratio of its group here; in the source ${pairs.join(', ')}`,
+          ]
+        : []),
     ],
     refusedGroup: (ofUser, group) =>
       factors.length > 0 && maps['GroupRatio']?.[group] === undefined
