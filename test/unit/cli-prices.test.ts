@@ -136,6 +136,13 @@ t.test('a table comes from standard input, and is not fetched', async t => {
   const [err, [code]] = await Promise.all([textOf(child.stderr), once(child, 'close')])
   t.equal(code, 0, err)
   t.match(await readFile(place.path('made.yaml'), 'utf8'), /^source: openrouter$/m)
+  const endless = spawn(process.execPath, [bin, 'prices', 'import', '-', '--from', 'openrouter'])
+  const more = (): void => void endless.stdin.write(' '.repeat(1024 ** 2))
+  endless.stdin.on('drain', more).on('error', () => undefined)
+  more()
+  const [refusal, [exit]] = await Promise.all([textOf(endless.stderr), once(endless, 'close')])
+  t.match(refusal, /^- is larger than 64 MiB/)
+  t.equal(exit, 1)
   t.match(await place.run('prices', 'import', 'https://openrouter.ai/api/v1/models', '--from', 'openrouter'), {
     code: 2,
     stderr: /curl -sSf https:\/\/openrouter\.ai/,

@@ -1,5 +1,4 @@
 import { readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
-import { text as textOf } from 'node:stream/consumers'
 import { basename } from 'node:path'
 import {
   comparePrices,
@@ -67,9 +66,16 @@ async function readTable(file: string): Promise<string> {
       exitCodes.usage,
       `${file}: URLs are not fetched; use curl -sSf ${file} | tollgate prices import - --from …`,
     )
-  const text = await (file === '-' ? textOf(process.stdin) : readText(file))
+  const text = await (file === '-' ? readStandardInput() : readText(file))
   if (text.length > bytesMax)
     throw new Exit(exitCodes.failure, `${file} is larger than 64 MiB, the limit for price lists`)
+  return text
+}
+
+/** Reads up to the maximum and a little more: standard input may be endless. */
+async function readStandardInput(): Promise<string> {
+  let text = ''
+  for await (const piece of process.stdin.setEncoding('utf8')) if ((text += piece as string).length > bytesMax) break
   return text
 }
 
