@@ -97,6 +97,11 @@ t.test('unreadable content is refused with its line, and nothing is guessed', as
     [`${whole}\n${dumpOf(made)}`.replaceAll(/DROP TABLE[^;]*;/g, ''), /a second table channels/],
     [Buffer.concat([Buffer.from('-- '), Buffer.from([0xff, 0xfe]), Buffer.from(`\n${whole}`)]), /not UTF-8/],
     [dumpOf(made.filter(table => table.name !== 'tokens')), /one of the tables .* is missing/],
+    [
+      `PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n${whole}COMMIT;\n`,
+      /line 1 .*it is a dump of SQLite: import the database/,
+    ],
+    [`BEGIN TRANSACTION;\n${whole}COMMIT;\n`, /it is a dump of SQLite/],
     ['{"no": "dump"}', /has no channels, options or ratios/],
   ]
   for (const [text, why] of cases) await t.rejects(ofDump(text), why, caseName({ text, why }))
