@@ -1,4 +1,5 @@
-import { chmod, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -147,6 +148,22 @@ t.test('a table comes from standard input, and is not fetched', async t => {
     code: 2,
     stderr: /curl -sSf https:\/\/openrouter\.ai/,
   })
+})
+
+t.test('a full disk behind standard output is one sentence', { skip: !existsSync('/dev/full') }, async t => {
+  const place = await makeFolder(t)
+  await writeFile(place.path('table.json'), await sourceOf('openrouter'))
+  const full = await open('/dev/full', 'w')
+  t.teardown(() => full.close())
+  const child = spawn(process.execPath, [bin, 'prices', 'import', 'table.json', '--from', 'openrouter'], {
+    cwd: place.folder,
+    stdio: ['ignore', full.fd, 'pipe'],
+  })
+  if (!child.stderr) throw new Error('there is no stderr')
+  const [err, [code]] = await Promise.all([textOf(child.stderr), once(child, 'close')])
+  t.match(err, /^standard output cannot be written, so it is incomplete: ENOSPC: no space left on device, write$/m)
+  t.notMatch(err, /node:fs|\n +at /)
+  t.equal(code, 1)
 })
 
 t.test('an import overwrites only files of an import', async t => {
