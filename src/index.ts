@@ -301,7 +301,7 @@ export async function importConfig(
 
 /**
  * Converts the database of new-api or one-api; writes nothing. `storage.keys.adopt` imports its users.
- * @param source an SQLite file, a dump of MySQL or MariaDB, or the address of a PostgreSQL database
+ * @param source an SQLite file, a dump of MySQL, MariaDB or PostgreSQL, or the address of a PostgreSQL database
  * @throws Error if it cannot be read, or is not such a database
  */
 export async function importBook(

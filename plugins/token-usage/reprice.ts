@@ -1,6 +1,7 @@
 import {
   type Charge,
   type ChargeItem,
+  isTokens,
   type Repriced,
   type RepriceAsk,
   rootOf,
@@ -78,11 +79,13 @@ function flagsOf({ tier, flags }: ChargeItem, { lines }: Charge): readonly strin
 
 /**
  * Whether a charge shows the used quantity of a unit: 0 if a priced unit has no item, or if its parent has none.
- * Charges of earlier versions do not contain kinds without prices.
+ * Charges of earlier versions do not contain kinds without prices; no charge contains a count of the request without
+ * one, such as `request`.
  */
 function isKept(unit: string, old: UsageRule, { lines }: Charge): boolean {
   const has = (name: string): boolean => lines.some(line => line.tier === name && (line.quantity ?? 0) > 0)
-  if (has(unit) || old.prices.some(row => row.unit === unit) || old.counts === 'all') return true
+  if (has(unit) || old.prices.some(row => row.unit === unit)) return true
+  if (old.counts === 'all') return units.get(unit)?.call === true || isTokens(unit)
   const parent = units.get(unit)?.parent
   return parent !== undefined && !treeOf(rootOf(parent)).some(has) && isKept(parent, old, { lines } as Charge)
 }

@@ -94,7 +94,7 @@ export function reportImported(
     )
   if (files.length > 0)
     say(
-      `${countOf(files.length, 'secret')} ${dryRun ? 'to be written' : 'written'} to ${secrets}, readable only by you`,
+      `${countOf(files.length, 'secret')} ${dryRun ? 'to be written' : 'written'} to ${secrets ?? 'the folder of --secrets'}, readable only by you`,
     )
   const next = out === undefined || dryRun ? '' : `; validate it with tollgate check ${out}`
   const { all, active } = models

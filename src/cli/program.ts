@@ -718,7 +718,7 @@ function addImport(program: Command): void {
     .argument('<what>', 'the configuration file of LiteLLM; or litellm, new-api or one-api')
     .argument(
       '[source]',
-      'its configuration file; for new-api and one-api the database (a SQLite file, a MySQL or MariaDB dump, postgres://…), or JSON exports (a file or a folder)',
+      'its configuration file; for new-api and one-api the database (a SQLite file, a MySQL, MariaDB or PostgreSQL dump, postgres://…), or JSON exports (a file or a folder)',
     )
     .description(
       "convert another gateway's configuration or database; reports what cannot be imported; exit 4 if no model is active, 1 if a guardrail, a budget or a fallback is lost",

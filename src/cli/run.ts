@@ -8,7 +8,7 @@ const versionFlags = new Set(['-V', '-v', '--version'])
 export async function run(argv: readonly string[]): Promise<void> {
   try {
     writeRecords(asksForRecords(argv) && !process.stderr.isTTY)
-    process.stdout.on('error', endQuietly)
+    process.stdout.on('error', endOnOutputFault)
     await createProgram().parseAsync(argv.map((word, i) => (i === 2 && versionFlags.has(word) ? 'version' : word)))
   } catch (error) {
     if (error instanceof Exit) {
@@ -27,10 +27,11 @@ function asksForRecords(argv: readonly string[]): boolean {
   return argv.some((word, i) => word === '--format=json' || (word === '--format' && argv[i + 1] === 'json'))
 }
 
-/** Ends without an error when the reader of our output (`| head`) has ended. */
-function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
-  process.exit(exitCodes.ok)
+/** Ends without an error when the reader of our output (`| head`) has ended; a full disk is an error. */
+function endOnOutputFault(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit(exitCodes.ok)
+  say(`standard output cannot be written, so it is incomplete: ${error.message}`, 'error')
+  process.exit(exitCodes.failure)
 }
 
 /** A StorageError names its own remedy; for other errors, the name helps. */

@@ -1,4 +1,4 @@
-import { open, readdir, readFile, stat } from 'node:fs/promises'
+import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { lintPlan, lintRules } from '../config/lint/lint.ts'
 import { findKey, type FoundKey } from '../config/find-key.ts'
@@ -187,11 +187,11 @@ async function openBook(source: string, isEndless: boolean): Promise<ForeignBook
   }
   const handle = await open(source)
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(sqliteMark.length), 0, sqliteMark.length, 0)
-    const start = buffer.subarray(0, bytesRead).toString('latin1')
-    if (start === sqliteMark) return readSqlite(source)
+    const start = await startOf(handle)
+    if (start.startsWith(sqliteMark)) return readSqlite(source)
     // No dump of SQL begins with a bracket.
-    if (/^(?:\xEF\xBB\xBF)?\s*[[{]/.test(start)) return readJsonExport([await openJson(source)])
+    if (/^\s*[[{]/.test(start)) return readJsonExport([await openJson(source)])
+    if (/^PGDMP|^[-\s]*PostgreSQL database dump/.test(start)) return await openCopyDump(handle, source, wantedTables)
     return await readDump(handle.createReadStream({ start: 0, autoClose: false }), isEndless)
   } finally {
     await handle.close()
@@ -210,13 +210,25 @@ async function openLitellmBook(source: string): Promise<ForeignBook> {
   }
   const handle = await open(source)
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(5), 0, 5, 0)
-    if (buffer.subarray(0, bytesRead).toString('latin1') === 'PGDMP')
-      throw new Error(`${source} is in pg_dump's custom format: create it with --format=plain`)
-    return await readCopyDump(handle.createReadStream({ start: 0, autoClose: false }), litellmTables)
+    return await openCopyDump(handle, source, litellmTables)
   } finally {
     await handle.close()
   }
+}
+
+async function openCopyDump(handle: FileHandle, source: string, wanted: ReadonlySet<string>): Promise<ForeignBook> {
+  if ((await startOf(handle)).startsWith('PGDMP'))
+    throw new Error(`${source} is in pg_dump's custom format: create it with --format=plain`)
+  return readCopyDump(handle.createReadStream({ start: 0, autoClose: false }), wanted)
+}
+
+/** The first characters of a file, without a byte order mark. */
+async function startOf(handle: FileHandle): Promise<string> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(64), 0, 64, 0)
+  return buffer
+    .subarray(0, bytesRead)
+    .toString('latin1')
+    .replace(/^\xEF\xBB\xBF/, '')
 }
 
 function isPostgres(source: string): boolean {

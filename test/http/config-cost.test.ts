@@ -60,6 +60,24 @@ for (const seed of [1, 6])
       )
   })
 
+t.test('a charge has no count for a price of each request that is new', async t => {
+  const dice = diceOf(7_919)
+  const requests = randomRequests(dice, 16).filter(({ body }) => body['model'] === 'c-1')
+  const yaml = (prices: string): string =>
+    randomYaml(diceOf(1)).replace(/c-1: .*/, `c-1: { family: words, upstream: alpha, prices: { ${prices} } }`)
+  const tokens = 'input: "1.00", output: "2.00"'
+  const { started, charges } = await askAll(t, yaml(tokens), requests)
+  t.ok(charges.length > 0)
+  const { storage } = started.gateway
+  for (const prices of ['request: "0.01"', `${tokens}, request: "0.01"`]) {
+    const other = await askAll(t, yaml(prices), [])
+    const costs = await replayCosts(other.started.plan, storage.books, ever)
+    t.match(costs, { charges: 0, notComparable: [{ reason: 'measure_not_kept', charges: charges.length }] }, prices)
+  }
+  const { started: same } = await askAll(t, yaml(`${tokens}, web_search: "10"`), [])
+  t.match(await replayCosts(same.plan, storage.books, ever), { charges: charges.length, notComparable: [] })
+})
+
 t.test('the console and the command line compute the cost under a text, and store nothing of it', async t => {
   const started = await start(t, { upstreams: ['alpha', 'text'] })
   const admin = await enterAsAdmin(started)

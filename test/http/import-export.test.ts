@@ -170,7 +170,12 @@ t.test('names and keys of an export cannot inject configuration', async t => {
       channels: [
         channel(1, { id: '../../etc', name: evil, key: 'made-up ${HOME}', models: `m,${evil}`, group: evil }),
         channel(2, { id: null, name: evil, models: 'm', base_url: 'http://${HOME}/x' }),
-        channel(3, { id: null, models: 'm', base_url: 'https://two.example' }),
+        channel(3, {
+          id: null,
+          models: 'm',
+          base_url: 'https://two.example',
+          channel_info: { is_multi_key: true, multi_key_size: 'many' },
+        }),
       ],
       options: { ModelRatio: { m: 1, [evil]: 1 }, CompletionRatio: { m: 1, [evil]: 1 }, GroupRatio: { [evil]: 2 } },
     },

@@ -160,6 +160,31 @@ t.test('an operator applies corrected prices from the command line', async t => 
   t.match(verified, { code: 0, stderr: /2 charges, 4 lines, 3 entries: 0 problems/ })
 })
 
+t.test('the replacement is paid from the balance that paid the charge', async t => {
+  const started = await start(t, { upstreams: ['alpha', 'text'] })
+  const { storage } = started.gateway
+  const spentOfBalance = async () => (await storage.books.levels()).find(one => one.kind === 'balance')?.spent.total
+  started.upstream.answer({ created: 1, data: [picture(1000, 1000)] })
+  const ask = async () =>
+    (await started.post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a' })).arrayBuffer()
+  await ask()
+  await started.settled()
+  await storage.users.topUp('local', 1_000_000, null, 'boss')
+  await ask()
+  await started.settled()
+  t.equal(await spentOfBalance(), 20_000, 'earlier spending is not deducted')
+  const { plan } = await start(t, {
+    upstreams: ['alpha', 'text'],
+    edit: [[/alpha, prices: \{ 1K: "0.02"/, 'alpha, prices: { 1K: "0.03"']],
+  }).then(({ gateway }) => gateway)
+  t.match(await repriceCharges(plan, storage, ever, { apply }), { changed: 2, booked: 2 })
+  t.equal(await spentOfBalance(), 30_000)
+  t.equal(await isSound(t, storage, plan, 'paid from a balance'), 60_000)
+  t.match(await repriceCharges(started.plan, storage, ever, { apply }), { changed: 2, booked: 2 })
+  t.equal(await spentOfBalance(), 20_000, 'and again')
+  t.equal(await isSound(t, storage, started.plan, 'repriced twice'), 40_000)
+})
+
 t.test('an interrupted run can be repeated; two concurrent runs book each charge once', async t => {
   const started = await start(t, { upstreams: ['alpha', 'text'] })
   started.upstream.answer({ created: 1, data: [picture(1000, 1000)] })

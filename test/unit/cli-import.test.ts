@@ -221,4 +221,14 @@ t.test('a missing source is one sentence', async t => {
       { code: 1, stdout: '', stderr: `${missing} does not exist\n` },
       caseName({ missing }),
     )
+  for (const args of [
+    ['.'],
+    ['config.yaml', '--prices', '.'],
+    ['config.yaml', '--database', '.', '--dry-run'],
+  ] as const)
+    t.match(
+      await place.run('import', ...args),
+      { code: 1, stdout: '', stderr: '. is a folder; expected a file\n' },
+      caseName({ args }),
+    )
 })

@@ -1,4 +1,5 @@
-import { chmod, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -136,10 +137,33 @@ t.test('a table comes from standard input, and is not fetched', async t => {
   const [err, [code]] = await Promise.all([textOf(child.stderr), once(child, 'close')])
   t.equal(code, 0, err)
   t.match(await readFile(place.path('made.yaml'), 'utf8'), /^source: openrouter$/m)
+  const endless = spawn(process.execPath, [bin, 'prices', 'import', '-', '--from', 'openrouter'])
+  const more = (): void => void endless.stdin.write(' '.repeat(1024 ** 2))
+  endless.stdin.on('drain', more).on('error', () => undefined)
+  more()
+  const [refusal, [exit]] = await Promise.all([textOf(endless.stderr), once(endless, 'close')])
+  t.match(refusal, /^- is larger than 64 MiB/)
+  t.equal(exit, 1)
   t.match(await place.run('prices', 'import', 'https://openrouter.ai/api/v1/models', '--from', 'openrouter'), {
     code: 2,
     stderr: /curl -sSf https:\/\/openrouter\.ai/,
   })
+})
+
+t.test('a full disk behind standard output is one sentence', { skip: !existsSync('/dev/full') }, async t => {
+  const place = await makeFolder(t)
+  await writeFile(place.path('table.json'), await sourceOf('openrouter'))
+  const full = await open('/dev/full', 'w')
+  t.teardown(() => full.close())
+  const child = spawn(process.execPath, [bin, 'prices', 'import', 'table.json', '--from', 'openrouter'], {
+    cwd: place.folder,
+    stdio: ['ignore', full.fd, 'pipe'],
+  })
+  if (!child.stderr) throw new Error('there is no stderr')
+  const [err, [code]] = await Promise.all([textOf(child.stderr), once(child, 'close')])
+  t.match(err, /^standard output cannot be written, so it is incomplete: ENOSPC: no space left on device, write$/m)
+  t.notMatch(err, /node:fs|\n +at /)
+  t.equal(code, 1)
 })
 
 t.test('an import overwrites only files of an import', async t => {
@@ -267,6 +291,16 @@ t.test('a duplicate or impossible name is left out with a note', async t => {
   )
 })
 
+t.test('a day that does not exist is not the end of a model', async t => {
+  const price = { mode: 'chat', input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
+  const table = { a: { ...price, deprecation_date: '2026-02-31' }, b: { ...price, deprecation_date: '2028-02-29' } }
+  const { rows } = await importPrices(JSON.stringify(table), options)
+  t.same(
+    rows.map(row => row.ends),
+    [undefined, '2028-02-29'],
+  )
+})
+
 t.test('long texts and deep lists are read, or refused, in linear time', async t => {
   const cost = '"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6'
   for (const filler of ['x'.repeat(4e6), String.raw`\"`.repeat(1e6), String.raw`\\`.repeat(1e6)]) {
@@ -293,7 +327,8 @@ t.test('an invalid or truncated table is refused whole', async t => {
   }
   t.same(await readdir(place.folder), ['table.json'])
   t.match(await place.run('prices', 'import', 'table.json'), { code: 2, stderr: /--from/ })
-  t.match(await place.run('prices', 'import', 'table.json', '--from', 'litellm', '--as-of', 'yesterday'), { code: 2 })
+  for (const day of ['yesterday', '2026-02-31'])
+    t.match(await place.run('prices', 'import', 'table.json', '--from', 'litellm', '--as-of', day), { code: 2 }, day)
 })
 
 t.test('list shows the prices of every model, with their file and line', async t => {
@@ -404,6 +439,13 @@ t.test('diff reports what a newer table changes, and exits like diff', async t =
     code: 2,
     stderr: /in USD cannot be compared with prices in EUR/,
   })
+  for (const [name, row] of [
+    ['priced.yaml', '{ prices: { input: "1.00", output: "2.00" } }'],
+    ['both.yaml', '{ price: free, prices: { input: "1.00", output: "2.00" } }'],
+  ] as const)
+    await writeFile(place.path(name), `version: 1\ncurrency: USD\nmodels: { ours: ${row} }\n`)
+  t.match(await place.run('prices', 'diff', 'priced.yaml', 'both.yaml'), { code: 0, stdout: '' }, 'its prices count')
+  t.match(await place.run('prices', 'diff', '.'), { code: 2, stderr: /^\. is a folder; expected a file\n$/ })
   t.match(await place.run('prices', 'diff', 'none.yaml'), { code: 2, stderr: /^none\.yaml does not exist\n$/ })
   await writeFile(place.path('bad.yaml'), 'version: 1\ncurrency: USD\nmodels: { a: { prices: { input: 1.5 } } }\n')
   t.match(await place.run('prices', 'diff', 'bad.yaml'), { code: 3, stderr: /bad\.yaml:3:\d+/ })

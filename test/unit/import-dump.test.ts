@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { importBook } from '../../src/index.ts'
 import { type DumpWay, dumpOf, madeNewApi, nasty, sqlOf } from '../harness/new-api.ts'
+import { pgDumpOf } from '../harness/litellm-book.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -72,6 +73,15 @@ t.test('a dump without an end mark is accepted only with --without-end', async t
   await t.rejects(ofDump(text), /no end marker.*--without-end/)
   t.same((await ofDump(text, true)).adoption, fromSqlite.adoption)
   await t.rejects(ofDump(text.slice(0, -9), true), /is incomplete/)
+  const index = 'ALTER TABLE `users`\n  ADD PRIMARY KEY (`id`),\n  ADD UNIQUE KEY `username` (`username`);\nCOMMIT;\n'
+  const others = {
+    phpMyAdmin: `-- phpMyAdmin SQL Dump\n-- version 5.2.1\nSTART TRANSACTION;\n${text}${index}`,
+    Navicat: `/*\n Navicat Premium Data Transfer\n*/\nSET FOREIGN_KEY_CHECKS = 0;\n${text}SET FOREIGN_KEY_CHECKS = 1;\n`,
+  }
+  for (const [name, dump] of Object.entries(others)) {
+    await t.rejects(ofDump(dump), /no end marker.*--without-end/, name)
+    t.same((await ofDump(dump, true)).adoption, fromSqlite.adoption, name)
+  }
 })
 
 t.test('unreadable content is refused with its line, and nothing is guessed', async t => {
@@ -87,6 +97,11 @@ t.test('unreadable content is refused with its line, and nothing is guessed', as
     [`${whole}\n${dumpOf(made)}`.replaceAll(/DROP TABLE[^;]*;/g, ''), /a second table channels/],
     [Buffer.concat([Buffer.from('-- '), Buffer.from([0xff, 0xfe]), Buffer.from(`\n${whole}`)]), /not UTF-8/],
     [dumpOf(made.filter(table => table.name !== 'tokens')), /one of the tables .* is missing/],
+    [
+      `PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n${whole}COMMIT;\n`,
+      /line 1 .*it is a dump of SQLite: import the database/,
+    ],
+    [`BEGIN TRANSACTION;\n${whole}COMMIT;\n`, /it is a dump of SQLite/],
     ['{"no": "dump"}', /has no channels, options or ratios/],
   ]
   for (const [text, why] of cases) await t.rejects(ofDump(text), why, caseName({ text, why }))
@@ -110,6 +125,26 @@ t.test('texts keep every character, however they are escaped', async t => {
       sql,
     )
   }
+})
+
+t.test('a dump of PostgreSQL gives the same', async t => {
+  const text = pgDumpOf(
+    made.map(({ name, columns, rows }) => ({
+      name,
+      columns,
+      rows: rows.map(row =>
+        row.map((value, i) =>
+          columns[i]?.[1] === 'bool' ? (value === 1 ? 't' : 'f') : value === null ? null : `${value}`,
+        ),
+      ),
+    })),
+  )
+  const imported = await ofDump(text)
+  t.same(imported.adoption, fromSqlite.adoption)
+  t.equal(imported.text, fromSqlite.text)
+  t.same((await ofDump(`\uFEFF${text.replaceAll('\n', '\r\n')}`)).adoption, fromSqlite.adoption, 'of Windows')
+  await t.rejects(ofDump(text.slice(0, -60)), /database dump complete' is missing/)
+  await t.rejects(ofDump('PGDMP\u0001'), /custom format: create it with --format=plain/)
 })
 
 t.test('a PostgreSQL gives the same, in a read-only transaction', async t => {

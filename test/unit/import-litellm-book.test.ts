@@ -81,6 +81,22 @@ t.test('the cap of the whole gateway is reported if it bounds one group of sever
   }
 })
 
+t.test('the budget of users that LiteLLM creates later does not bound imported users', async t => {
+  const database = join(folder, 'dump.sql')
+  await writeFile(database, whole)
+  const file = join(folder, 'new-users.yaml')
+  const settings = { default_internal_user_params: { max_budget: 10, budget_duration: '30d' } }
+  await writeFile(file, stringify({ model_list: [model('gpt-4o')], litellm_settings: settings }))
+  const imported = await importConfig(file, 'litellm', { database })
+  if (!imported.ok) throw new Error('nothing was imported')
+  t.match(imported.text, /^ {2}default: \{\}$/m)
+  const lost = 'litellm_settings.default_internal_user_params.max_budget: set budgets for keys, users and groups'
+  t.ok(
+    imported.losses.some(loss => loss.endsWith(lost)),
+    lost,
+  )
+})
+
 t.test('teams become groups with their budgets and limits', async t => {
   const loaded = await loadConfig({ file: join(folder, 'gateway.yaml'), text: imported.text }, {})
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))
@@ -136,7 +152,7 @@ t.test('keys continue to work, and none allows more than before', async t => {
     budget: null,
   })
   t.match(of('bounded'), {
-    group: null,
+    group: 'default',
     models: null,
     budget: 1_000_000,
     budgetPeriod: 'total',
@@ -166,6 +182,10 @@ t.test('keys continue to work, and none allows more than before', async t => {
   ])
   t.equal(of('nan')?.budget, 0)
   checkNote(t, 'key zero: imported disabled: its rpm_limit of 0 is not valid as a limit')
+  checkNote(
+    t,
+    'user ada@example.com: their budget also applies to their keys of teams here; in LiteLLM it does not: key main, key team-blocked',
+  )
   checkNote(t, 'key weekly: it may use gone-model in LiteLLM')
   checkNote(t, 'key no-hash: not imported')
   checkNote(t, 'LiteLLM_VerificationToken: columns that are not imported: metadata (1)')
@@ -291,8 +311,9 @@ t.test('a client with its old key is served within its limits', async t => {
   t.match(users.get('ada@example.com'), { role: 'user', budget: 19_999_999, budgetPeriod: 'total', balance: null })
   t.match(users.get('default_user_id'), { role: 'user', budget: null })
   const spent = new Map((await gateway.storage.books.levels()).map(one => [`${one.kind} ${one.name}`, one.spent]))
-  // The requests of "main" and "bounded" count in this month too.
-  t.match(spent.get('group design'), { total: 240, month: 12_500_240 })
+  // The request of "main" counts in this month too; "bounded" has no team.
+  t.match(spent.get('group design'), { total: 120, month: 12_500_120 })
+  t.match(spent.get('group default'), { total: 120 })
   t.match(spent.get('user u-2'), { total: 0, day: 3_000_000 })
   t.same((await gateway.storage.books.verify()).problems, [])
 })
@@ -306,6 +327,7 @@ t.test('member budgets, soft budgets and raised budgets of a team are reported w
       metadata: '{"temp_budget_increase": 100.5, "temp_budget_expiry": "2099-01-01T00:00:00", "tags": []}',
     },
     { key_alias: 'soft', user_id: 'u-1', budget_id: 'b-soft' },
+    { key_alias: 'guarded', user_id: 'u-1', metadata: '{"guardrails": ["pii", "secrets"]}' },
     { key_alias: 'odd', user_id: 'u-1', metadata: '[1' },
   ]).map(table => {
     const put = (row: { readonly [column: string]: string }) => table.columns.map(([column]) => row[column] ?? null)
@@ -334,15 +356,76 @@ t.test('member budgets, soft budgets and raised budgets of a team are reported w
       ],
     }
   })
-  const { notes } = await ofDump(pgDumpOf(tables))
+  const { notes, losses } = await ofDump(pgDumpOf(tables))
   for (const part of [
     'key raised: temp_budget_increase 100.5 (until 2099-01-01T00:00:00 there) is not imported: its budget does not include it',
     'team members: settings per member are not imported: max_budget 3, budget_duration 30d, rpm_limit 9. Set budgets and limits for the users of the group',
     'team members: soft_budget 7 is not imported: a soft budget refuses nothing; events report budgets that are nearly spent',
     'key soft: soft_budget 4 is not imported: a soft budget refuses nothing; events report budgets that are nearly spent',
+    'key guarded: its guardrails are not imported: pii, secrets: add guard-patterns or guard-service to the pipeline and the families (docs/guardrails.md)',
     'budgets without a key or team are not imported: b-nobody (tpm_limit 8)',
   ])
     t.ok(notes.includes(part), part)
   t.notOk(notes.some(note => /b-member|soft_budget \(/.test(note)))
-  t.ok(notes.some(note => note.startsWith('LiteLLM_VerificationToken: columns that are not imported: metadata (3)')))
+  t.ok(notes.some(note => note.startsWith('LiteLLM_VerificationToken: columns that are not imported: metadata (4)')))
+  t.ok(
+    losses.some(loss => loss.startsWith('key guarded: its guardrails')),
+    'a lost guardrail is a loss',
+  )
+})
+
+t.test('a list of models may name those that only a wildcard serves', async t => {
+  const file = join(folder, 'wildcard.yaml')
+  await writeFile(file, stringify({ model_list: ['gpt-4o', 'openai/*'].map(model) }))
+  const database = join(folder, 'wildcard.sql')
+  const lists = {
+    name: ['{openai/gpt-5}', ['openai/gpt-5']],
+    pattern: ['{openai/gpt-*}', ['openai/gpt-*']],
+    suffix: ['{*-4o}', ['gpt-4o', '*-4o']],
+    whole: ['{openai/*,gpt-4o}', ['openai/*', 'gpt-4o']],
+    elsewhere: ['{azure/gpt-5}', []],
+  } as const
+  const rows = Object.entries(lists).map(([key_alias, [models]]) => ({ key_alias, models }))
+  const ofTeam = [
+    { key_alias: 'in the team', models: '{openai/gpt-5,gpt-4o}' },
+    { key_alias: 'wider than the team', models: '{openai/*}' },
+  ].map(row => ({ ...row, team_id: 't-6' }))
+  const tables = madeLitellm([...rows, ...ofTeam]).map(table => {
+    const row = { team_id: 't-6', team_alias: 'narrow', models: '{openai/gpt-*}', blocked: 'f' }
+    const cells = table.columns.map(([column]) => row[column as keyof typeof row] ?? null)
+    return table.name === 'LiteLLM_TeamTable' ? { ...table, rows: [...table.rows, cells] } : table
+  })
+  await writeFile(database, pgDumpOf(tables))
+  const result = await importConfig(file, 'litellm', { database })
+  if (!result.ok || !result.adoption) throw new Error('nothing was imported')
+  const keys = new Map(result.adoption.users.flatMap(user => user.keys.map(key => [key.name, key] as const)))
+  for (const [name, [, models]] of Object.entries(lists))
+    t.match(keys.get(name), { models, status: models.length > 0 ? 'active' : 'disabled' }, caseName({ name }))
+  t.match(keys.get('in the team'), { models: ['openai/gpt-5'], status: 'active' })
+  t.match(keys.get('wider than the team'), { models: ['openai/gpt-*'], status: 'active' })
+})
+
+t.test('many keys with a budget are imported in time in proportion to their number', async t => {
+  const cpuMsOf = async (count: number): Promise<number> => {
+    const rows = Array.from({ length: count }, (_, i) => ({
+      key_alias: `many-${i}`,
+      max_budget: '5',
+      budget_duration: '30d',
+    }))
+    const text = pgDumpOf(madeLitellm(rows))
+    const start = process.threadCpuUsage()
+    const { keys } = await ofDump(text)
+    const { user, system } = process.threadCpuUsage(start)
+    t.ok(keys.size > count, caseName({ count }))
+    return (user + system) / 1_000
+  }
+  await cpuMsOf(1_000)
+  const [few, many] = [await cpuMsOf(5_000), await cpuMsOf(20_000)]
+  // 4 in proportion; with a step for each pair of keys 16.
+  t.ok(many / few < 9, `${few.toFixed()} and ${many.toFixed()} ms`)
+})
+
+t.test('a limit above the maximum becomes the maximum', async t => {
+  const { keys } = await ofDump(pgDumpOf(madeLitellm([{ key_alias: 'big', user_id: 'u-1', tpm_limit: '9999999999' }])))
+  t.match(keys.get('big'), { status: 'active', limits: { tpm: 1_000_000_000 } })
 })

@@ -158,6 +158,17 @@ t.test('a weight or a priority that is out of its bounds is reported', async t =
   )
 })
 
+t.test('a type or a status with the name of a member of every object is unknown', async t => {
+  const file = changedSource('members', 'channels', row => {
+    if (row['id'] === 3) row['type'] = 'constructor'
+    if (row['id'] === 4) row['status'] = 'toString'
+  })
+  const { entries } = await importBook(file, 'new-api', { secretsAt: './secrets', mode: 'constructor' })
+  const why = (id: number) => entries.off.find(one => one.name.startsWith(`channel ${id} `))?.why
+  t.match(why(3), 'a channel of type constructor needs more')
+  t.equal(why(4), 'its status is toString')
+})
+
 t.test('many channels with the same models are imported in time in proportion to their number', async t => {
   const cpuMsOf = async (count: number): Promise<number> => {
     const all = madeNewApi(upstream.url).map(made => {
@@ -330,6 +341,44 @@ t.test('no token allows more than before', async t => {
   t.notMatch(JSON.stringify(imported.adoption), oldKey('a'))
 })
 
+t.test('a token of a group that its user may not use in the source is imported disabled', async t => {
+  const file = changedSource('groups', 'tokens', row => {
+    if (row['name'] === 'main') row['group'] = 'vip'
+    if (row['name'] === 'bounded') row['group'] = 'default'
+    if (row['name'] === 'of one model') row['group'] = 'gone'
+    if (row['name'] === 'over') row['group'] = 'svip:$x'
+    if (row['name'] === 'of an address') row['group'] = 'default'
+  })
+  const db = new DatabaseSync(file)
+  const set = db.prepare('INSERT INTO options VALUES (?, ?)')
+  set.run('UserUsableGroups', '{"default": "all", "gone": "without a ratio"}')
+  set.run('GroupGroupRatio', '{"vip": {"default": 0.5, "svip:$x": 2}}')
+  set.run(
+    'group_ratio_setting.group_special_usable_group',
+    '{"default": {"+:svip:$x": "x"}, "vip": {"-:default": "x"}}',
+  )
+  db.close()
+  const { adoption, notes } = await importBook(file, 'new-api', { secretsAt: './secrets' })
+  const keys = new Map(adoption.users.flatMap(user => user.keys.map(key => [key.name, key] as const)))
+  t.match(keys.get('main'), { status: 'disabled', group: 'vip' })
+  t.match(keys.get('bounded'), { status: 'disabled', group: 'default' })
+  t.match(keys.get('of one model'), { status: 'disabled' })
+  t.match(keys.get('over'), { status: 'active', group: 'svip:$x' })
+  t.match(keys.get('of an address'), { status: 'active', group: null })
+  t.ok(
+    notes.includes(
+      'token 1 of root: imported disabled: users of the group default may not use its group vip in the source',
+    ),
+  )
+  t.ok(notes.some(note => note.includes('its group gone has no ratio in the source')))
+  t.ok(
+    notes.includes(
+      'GroupGroupRatio is not imported: every key has the ratio of its group here; in the source users of vip in default 0.5, users of vip in svip:$x 2',
+    ),
+  )
+  t.notOk(notes.some(note => /not imported:.*(?:UserUsableGroups|special_usable_group)/.test(note)))
+})
+
 t.test('a token whose expiry or quota cannot be read is imported disabled', async t => {
   const file = changedSource('unreadable', 'tokens', row => {
     if (row['name'] === 'main') row['expired_time'] = '2026-01-01 00:00:00'
@@ -354,6 +403,16 @@ t.test("addresses of a token's list that cannot be read are reported", async t =
   t.match(keys.get('of an address'), { status: 'active', ips: ['10.0.0.1'] })
   t.ok(notes.includes('token 7 of root: addresses that cannot be read are left out: 10.0.0.256, *.example.com'))
   t.ok(notes.includes('token 8 of root: imported disabled: none of its addresses can be read'))
+})
+
+t.test('two users whose names differ by spaces do not become one', async t => {
+  const file = changedSource('names', 'users', row => {
+    if (row['id'] === 7) row['username'] = 'alice '
+  })
+  const { adoption, notes, sums } = await importBook(file, 'new-api', { secretsAt: './secrets' })
+  t.same(adoption.users.filter(user => user.name === 'alice').length, 1)
+  t.ok(notes.includes('user 7: not imported: another user has its name'))
+  t.not(sums.here, sums.there)
 })
 
 t.test('a balance that cannot be read is reported', async t => {
@@ -396,12 +455,18 @@ t.test('a client with its old key is served by a gateway on the import', async t
   t.equal(dry.code, 0, dry.err)
   t.match(JSON.parse(dry.out), { written: false, users: { all: 6, made: 0 }, keys: { all: 12, made: 0 } })
   t.notOk((await readdir(folder)).includes('ours.db'))
+  t.match(
+    (await cli('import', 'new-api', source, '--dry-run')).err,
+    /4 secrets to be written to the folder of --secrets/,
+  )
   const done = await cli('import', 'new-api', source, '--out', 'gateway.yaml', '--secrets', 'keys')
   t.equal(done.code, 0, done.err)
   t.match(done.err, '6 of 6 users and 12 of 12 keys were imported')
   t.equal((await stat(join(folder, 'keys/channel-1'))).mode & 0o777, 0o600)
   const again = await cli('import', 'new-api', source, '--out', 'gateway.yaml', '--secrets', 'keys', '--force')
   t.match(again.err, '0 of 6 users and 0 of 12 keys were imported', 'the same again changes nothing')
+  const usersOnly = await cli('import', 'new-api', source, '--out', 'gateway.yaml', '--users-only')
+  t.match(usersOnly, { code: 0, err: '0 of 6 users and 0 of 12 keys were imported' }, 'it writes no secrets')
   const env = {
     TOLLGATE_STORAGE: `sqlite:${join(folder, 'ours.db')}`,
     TOLLGATE_LISTEN: '127.0.0.1:0',

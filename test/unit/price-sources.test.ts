@@ -84,6 +84,17 @@ t.test('a model is left out, with the reason, if its answers have an uncountable
   t.end()
 })
 
+t.test('a mode with the name of a member of every object is unknown', t => {
+  const row = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
+  const table = readSourceTable(
+    'litellm',
+    JSON.stringify({ odd: { mode: 'toString', ...row }, plain: { mode: 'chat', ...row } }),
+  )
+  t.match(table?.left, [{ id: 'odd', why: "the mode 'toString' is priced by a unit that is not supported" }])
+  t.match(table?.rows, [{ id: 'plain' }])
+  t.end()
+})
+
 t.test('an OpenRouter answer: decimals as text; a variable price and 0 are unknown', t => {
   const { of, why } = read('openrouter')
   t.same(of('openai/gpt-4o'), {

@@ -1,7 +1,7 @@
 import { importBook, type ImportedBook } from '../../index.ts'
 import { importPeople, type Made, recordOfPeople, reportPeople } from '../import-people.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { needSources } from '../need-file.ts'
+import { needFileOrFolder, needSources } from '../need-file.ts'
 import { withProgress } from '../progress.ts'
 import {
   type ImportFlags,
@@ -19,13 +19,19 @@ const wanted =
 export async function importFromBook(source: string, from: 'new-api' | 'one-api', options: ImportFlags): Promise<void> {
   const { out, secrets, dryRun } = options
   if (!dryRun && out === undefined) throw new Exit(exitCodes.usage, wanted)
-  await needSources(source, options.prices)
+  await needFileOrFolder(source)
+  await needSources(options.prices)
   const secretsAt = placeOfSecrets(secrets ?? 'secrets', out)
   const imported = await withProgress(`reading ${nameOf(source)}`, () =>
     importBook(source, from, { ...options, secretsAt, isEndless: options.withoutEnd }),
   )
   // A JSON export may have no keys, and has no users.
-  if (!dryRun && secrets === undefined && (imported.secrets.length > 0 || imported.adoption.users.length > 0))
+  if (
+    !dryRun &&
+    !options.usersOnly &&
+    secrets === undefined &&
+    (imported.secrets.length > 0 || imported.adoption.users.length > 0)
+  )
     throw new Exit(exitCodes.usage, wanted)
   if (options.usersOnly && imported.adoption.users.length === 0)
     throw new Exit(exitCodes.failure, `${nameOf(source)} has no users: use the database with --users-only`)

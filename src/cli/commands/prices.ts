@@ -1,5 +1,4 @@
 import { readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
-import { text as textOf } from 'node:stream/consumers'
 import { basename } from 'node:path'
 import {
   comparePrices,
@@ -7,6 +6,7 @@ import {
   type ImportedPrices,
   listPricesInUse,
   ownershipOf,
+  parseEnd,
   type PriceDifference,
   type PriceImport,
 } from '../../index.ts'
@@ -38,8 +38,7 @@ type ImportFlags = {
 export async function importTable(file: string, options: ImportFlags): Promise<void> {
   const { from, only, provider: providers, source, out, format, allowUndercharge } = options
   const asOf = options.asOf ?? new Date().toISOString().slice(0, 10)
-  if (!/^\d{4}-\d\d-\d\d$/.test(asOf) || !Date.parse(asOf))
-    throw new Exit(exitCodes.usage, `--as-of ${asOf}: expected a date such as 2026-11-23`)
+  if (!parseEnd(asOf)) throw new Exit(exitCodes.usage, `--as-of ${asOf}: expected a date such as 2026-11-23`)
   const text = await readTable(file)
   const name = source ?? (file === '-' ? from : `${from} ${basename(file)}`)
   const imported = await importPrices(text, { from, source: name, asOf, only, providers, allowUndercharge }).catch(
@@ -67,9 +66,16 @@ async function readTable(file: string): Promise<string> {
       exitCodes.usage,
       `${file}: URLs are not fetched; use curl -sSf ${file} | tollgate prices import - --from …`,
     )
-  const text = await (file === '-' ? textOf(process.stdin) : readText(file))
+  const text = await (file === '-' ? readStandardInput() : readText(file))
   if (text.length > bytesMax)
     throw new Exit(exitCodes.failure, `${file} is larger than 64 MiB, the limit for price lists`)
+  return text
+}
+
+/** Reads up to the maximum and a little more: standard input may be endless. */
+async function readStandardInput(): Promise<string> {
+  let text = ''
+  for await (const piece of process.stdin.setEncoding('utf8')) if ((text += piece as string).length > bytesMax) break
   return text
 }
 

@@ -118,7 +118,7 @@ function priceModel(name: string, model: MapTree, rows: TableRows<PlacedRow>, re
   const own = entryOf(model, 'prices')
   const from = own && entryOf(own.value, 'from')
   if (from) return priceFrom(name, model, from, rows, report)
-  if (own || entryOf(model, 'price') || rows.ids.length === 0) return { model }
+  if (own || entryOf(model, 'price')) return { model }
   const found = candidatesOf(name, model)
     .map(({ id, provider }) => rows.find(id, { provider }))
     .filter(isFound)

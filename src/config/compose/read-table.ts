@@ -68,12 +68,11 @@ function rowOf(
     prices = {},
     overrides,
     times,
-    price,
     unmapped,
     mode,
     provider,
     ends,
-  } = toValue(value) as Omit<Partial<TableRow>, 'overrides'> & { overrides?: readonly Override[]; price?: string }
+  } = toValue(value) as Omit<Partial<TableRow>, 'overrides'> & { overrides?: readonly Override[] }
   const from = textOf(value, 'source') ?? about.source
   const asOf = textOf(value, 'as_of') ?? about.asOf
   return [
@@ -84,7 +83,8 @@ function rowOf(
         overrides: overrides.map(({ if: conditions, ...own }) => ({ if: conditions, prices: own })),
       }),
       ...(times !== undefined && { times }),
-      ...(price !== undefined && { free: true }),
+      // A row with prices and `price` costs its prices.
+      ...(cost.key === 'price' && { free: true }),
       ...(mode !== undefined && { mode }),
       ...(provider !== undefined && { provider }),
       ...(unmapped !== undefined && { unmapped }),

@@ -16,9 +16,10 @@ import { chargeItemColumns } from './charge-item.ts'
 import { factColumns } from './fact-values.ts'
 import { bookAll, type Ended } from './settle.ts'
 
-const ended = 'rule state reason hold amount line_count delivery owner epoch created_at ended_at vendor_cost'.split(' ')
+const ended =
+  'rule state reason hold amount line_count delivery owner epoch created_at ended_at vendor_cost levels'.split(' ')
 /** The columns of a charge that is written after its end. */
-const chargeColumns = [...factColumns, ...ended]
+export const chargeColumns = [...factColumns, ...ended]
 
 /**
  * Opens and settles charges in one step, in the groups of `ChargeQueue`: nearly all as one charge batch. A charge that
@@ -87,6 +88,7 @@ export function chargeRow({ owner, epoch }: WriterIdentity, posted: PostedCharge
     created_at: at,
     ended_at: at,
     vendor_cost: vendorCost,
+    levels: null,
   }
 }
 
@@ -127,12 +129,11 @@ function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]):
 /**
  * Books new charges that have ended. Items are written first, because a charge that has ended accepts no more items.
  */
-export function* insertSettled(
+function* insertSettled(
   identity: WriterIdentity,
   charges: readonly Row[],
   linesOf: ReadonlyMap<string, readonly Row[]>,
   now: number,
-  actor = 'gateway',
 ): QueryProgram<void> {
   const spent: Spent[] = []
   const entries: Entry[] = []
@@ -140,7 +141,7 @@ export function* insertSettled(
   for (const charge of charges) {
     const own = linesOf.get(text(charge, 'id')) ?? []
     lines.push(...own)
-    entries.push(settleEntry(charge, own, actor))
+    entries.push(settleEntry(charge, own))
     const [amount, at] = [whole(charge, 'amount'), whole(charge, 'ended_at')]
     spent.push([text(charge, 'key_id'), amount, at, text(charge, 'user_name'), text(charge, 'group_name')])
   }
@@ -151,14 +152,14 @@ export function* insertSettled(
   yield* postAll(identity, entries)
 }
 
-function settleEntry(charge: Row, lines: readonly Row[], actor: string): Entry {
+function settleEntry(charge: Row, lines: readonly Row[]): Entry {
   return {
     chargeId: text(charge, 'id'),
     kind: 'settle',
     debit: accountOf(text(charge, 'key_id')),
     credit: sales,
     amount: whole(charge, 'amount'),
-    actor,
+    actor: 'gateway',
     reason: textOrNull(charge, 'reason'),
     at: whole(charge, 'ended_at'),
     digest: digestCharge(charge, lines),

@@ -1,11 +1,13 @@
 import { amountOfItems } from '../../domain/charge.ts'
 import { repricedId, type Repricing } from '../../domain/reprice.ts'
+import { insertRows } from '../insert-rows.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { factValues } from './fact-values.ts'
 import { chargeItemColumns, chargeItemValues } from './charge-item.ts'
-import { chargeRow, insertSettled, toRow } from './post-charges.ts'
+import { chargeColumns, chargeRow, toRow } from './post-charges.ts'
 import { refund } from './refund.ts'
+import { book } from './settle.ts'
 
 /**
  * Refunds a charge and books its replacement at other prices, in one transaction: the charge itself does not change. A
@@ -29,8 +31,12 @@ export function* reprice(
   // The upstream charges only once, so its cost stays with the replaced charge.
   const posted = [...facts, 0, amount, lines.length, charge.delivery, at, null] as const
   const settled = chargeRow(identity, posted, [JSON.stringify(rule)])
-  const row = { ...settled, reason: `reprices ${charge.id}: ${reason}`, created_at: charge.createdAt }
+  // The same accounts pay as before, also a balance or the account of an end user.
+  const [{ levels = null } = {}] = yield ask('SELECT levels FROM charge WHERE id = ?', charge.id)
+  const row = { ...settled, levels, reason: `reprices ${charge.id}: ${reason}`, created_at: charge.createdAt }
   const own = lines.map(line => toRow(chargeItemColumns, chargeItemValues(id, line)))
-  yield* insertSettled(identity, [row], new Map([[id, own]]), at, by)
+  yield* insertRows('line', chargeItemColumns, own)
+  yield* insertRows('charge', chargeColumns, [row])
+  yield* book(identity, row, { actor: by, heldNow: 0, at })
   return true
 }

@@ -201,7 +201,7 @@ export const knownModes: readonly string[] = Object.keys(families)
  * The family of a model with a mode; undefined if there is none. Bodies are not translated from one style to another.
  */
 export function familyOf(mode: string, style: Style): string | undefined {
-  const family = families[mode]
+  const family = Object.hasOwn(families, mode) ? families[mode] : undefined
   if (style === 'anthropic') return family === 'chat' ? 'messages' : undefined
   if (style === 'google')
     return family === 'chat' ? 'generative' : family === 'embedding' ? 'generative-embedding' : undefined

@@ -6,6 +6,7 @@ import { readLitellmPeople } from './litellm-book/read-people.ts'
 import { type Deployment, type LeftOut, type LitellmOptions, readLine } from './litellm-deployments.ts'
 import { writeDefaults } from './litellm-defaults.ts'
 import { readBudgets } from './litellm-budgets.ts'
+import { guardrailRemedy } from './litellm-book/not-imported.ts'
 import { readPlaceDefaults } from './litellm-places.ts'
 import { routesOf } from './key-pool.ts'
 import { SecretBook, type SecretFile } from './secret-book.ts'
@@ -72,7 +73,7 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   const secrets = new SecretBook(options.secretsAt)
   const upstreams = new UpstreamBook()
   const variables = fieldsOf(file.take('environment_variables'))
-  const { group, isCapped } = readBudgets(settings)
+  const { group, isCapped } = readBudgets(settings, options.book !== undefined)
   const set = Object.keys(variables)
   if (set.length > 0)
     note(
@@ -379,8 +380,6 @@ const keyOf = ({ upstream, sendAs }: DraftRoute): string => JSON.stringify([upst
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'none')
 }
-
-const guardrailRemedy = 'add guard-patterns or guard-service to the pipeline and the families (docs/guardrails.md)'
 
 /** The replacements for settings that many files have. */
 const remedy: { readonly [key: string]: string } = {

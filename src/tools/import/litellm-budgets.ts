@@ -6,8 +6,13 @@ import { writeMap } from './yaml-words.ts'
 /**
  * The budgets of the whole gateway and of each of its users, as lines of the group `default`, which is the only group
  * if just the file is imported; leaves out budgets whose length has no equivalent here.
+ * @param hasUsers users are imported, with their own budgets: in LiteLLM the file's budget is for users created later,
+ * and here it would also bound those without one
  */
-export function readBudgets(settings: Tracked): { readonly group: string; readonly isCapped: boolean } {
+export function readBudgets(
+  settings: Tracked,
+  hasUsers: boolean,
+): { readonly group: string; readonly isCapped: boolean } {
   // In LiteLLM, 0 means no limit of the whole gateway; here it would refuse everything.
   const isOff = settings.takeAs(
     'max_budget',
@@ -16,10 +21,13 @@ export function readBudgets(settings: Tracked): { readonly group: string; readon
   if (isOff) settings.take('budget_duration')
   const all = isOff ? undefined : budgetIn(settings, 'max_budget', 'budget_duration')
   const user = settings.in('default_internal_user_params')
-  const own = budgetIn(user, 'max_budget', 'budget_duration')
+  const ofUser = hasUsers
+    ? undefined
+    : (budgetIn(user, 'max_budget', 'budget_duration') ??
+      budgetIn(settings, 'max_internal_user_budget', 'internal_user_budget_duration'))
   const group = writeMap([
     ['budget', all],
-    ['user_budget', own ?? budgetIn(settings, 'max_internal_user_budget', 'internal_user_budget_duration')],
+    ['user_budget', ofUser],
   ])
   return { group, isCapped: all !== undefined }
 }

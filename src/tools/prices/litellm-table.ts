@@ -1,4 +1,11 @@
-import { type PriceConditions, type RowOverride, type TableRow, type UnitName, units } from '../../domain/index.ts'
+import {
+  parseEnd,
+  type PriceConditions,
+  type RowOverride,
+  type TableRow,
+  type UnitName,
+  units,
+} from '../../domain/index.ts'
 import { isZero, multiply, readDecimal, shiftPoint, toPrice, withoutNoise } from './decimals.ts'
 import { isPrice, isRestated, isUnreachable, readTokenField } from './litellm-fields.ts'
 import { readWindows } from './off-peak.ts'
@@ -16,17 +23,19 @@ const each: Way = { label: 'each', fields: ['output_cost_per_image'] }
 const seconds: Way = { label: 'second', fields: ['input_cost_per_second', 'output_cost_per_second'] }
 
 /** The ways to price each mode; the first for which the row has prices counts. */
-const ways: { readonly [mode: string]: readonly (readonly Way[])[] } = {
-  chat: [[talk]],
-  completion: [[talk]],
-  responses: [[talk]],
-  embedding: [[sent]],
-  audio_transcription: [[talk], [seconds]],
-  audio_speech: [[{ label: 'character', fields: ['input_cost_per_character'] }], [talk]],
-  rerank: [[{ label: 'search_unit', fields: ['input_cost_per_query'] }], [sent]],
-  image_generation: [[talk], tiers, [each]],
-  image_edit: [[talk], tiers, [each]],
-}
+const ways: ReadonlyMap<string, readonly (readonly Way[])[]> = new Map(
+  Object.entries({
+    chat: [[talk]],
+    completion: [[talk]],
+    responses: [[talk]],
+    embedding: [[sent]],
+    audio_transcription: [[talk], [seconds]],
+    audio_speech: [[{ label: 'character', fields: ['input_cost_per_character'] }], [talk]],
+    rerank: [[{ label: 'search_unit', fields: ['input_cost_per_query'] }], [sent]],
+    image_generation: [[talk], tiers, [each]],
+    image_edit: [[talk], tiers, [each]],
+  }),
+)
 
 /** Modes whose answers have no tokens. */
 const answerless = new Set(['embedding', 'rerank'])
@@ -61,9 +70,9 @@ function readRow(id: string, own: Fields, bySize: ReadonlySet<string>): TableRow
   const mode = textOf(own['mode']) ?? 'chat'
   const provider = textOf(own['litellm_provider'])
   const { deprecation_date: end } = own
-  const ends = typeof end === 'string' && /^\d{4}-\d\d-\d\d$/.test(end) ? end : undefined
+  const ends = typeof end === 'string' && parseEnd(end) ? end : undefined
   const about = { id, mode, ...(provider !== undefined && { provider }), ...(ends !== undefined && { ends }) }
-  const known = ways[mode]
+  const known = ways.get(mode)
   if (!known) return `the mode '${mode}' is priced by a unit that is not supported`
   const unread = Object.keys(own).find(name => isPrice.test(name) && !isAmount(own[name]))
   if (unread !== undefined) return `${unread} is not an amount`
@@ -92,7 +101,7 @@ function fieldsOfWay(way: Way): readonly string[] {
  */
 export function readLitellmPrices(own: Fields, mode: string): Cost | string | undefined {
   const costing = Object.keys(own).filter(name => isPrice.test(name) && costs(own[name]))
-  return new RowReading(own, costing, undefined).price(ways[mode] ?? [], mode)
+  return new RowReading(own, costing, undefined).price(ways.get(mode) ?? [], mode)
 }
 
 type Cost = Pick<TableRow, 'prices' | 'overrides' | 'times' | 'unmapped'>

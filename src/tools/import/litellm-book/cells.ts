@@ -39,8 +39,10 @@ export function momentIn(row: TrackedRow, column: string): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-/** A whole number above 0 that is a valid limit. */
+const limitMost = 1_000_000_000n
+
+/** A whole number above 0, at most the maximum of a limit here. */
 export function limitIn(row: TrackedRow, column: string): number | undefined {
   const whole = row.whole(column)
-  return whole !== undefined && whole > 0n && whole <= 1_000_000_000n ? Number(whole) : undefined
+  return whole !== undefined && whole > 0n ? Number(whole < limitMost ? whole : limitMost) : undefined
 }

@@ -1,6 +1,9 @@
-import { fieldsOf } from '../fields.ts'
+import { fieldsOf, listOf } from '../fields.ts'
 import type { TrackedRow } from '../new-api/foreign-book.ts'
 import { parse } from '../new-api/read-channels.ts'
+
+export const guardrailRemedy =
+  'add guard-patterns or guard-service to the pipeline and the families (docs/guardrails.md)'
 
 const budgetColumns = [
   'max_budget',
@@ -42,6 +45,8 @@ export class NotImported {
       this.#lose(
         `${place}: soft_budget ${soft} is not imported: a soft budget refuses nothing; events report budgets that are nearly spent`,
       )
+    const guardrails = listOf(facts['guardrails']).map(String).join(', ')
+    if (guardrails !== '') this.#lose(`${place}: its guardrails are not imported: ${guardrails}: ${guardrailRemedy}`)
     this.#named.add(row.text('budget_id') ?? '')
     this.#addMembers(place, factText(facts['team_member_budget_id']))
   }

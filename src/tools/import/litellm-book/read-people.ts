@@ -1,5 +1,5 @@
 import { rollingDays } from '../../../domain/budget-period.ts'
-import type { Adoption, Limits } from '../../../domain/index.ts'
+import { type Adoption, covers, type Limits, mayServe } from '../../../domain/index.ts'
 import { formatMoney, hashSecret } from '../../../util/index.ts'
 import { type TrackedRow, TrackedTable, type ForeignBook } from '../new-api/foreign-book.ts'
 import { isName, writeMap, writeScalar } from '../yaml-words.ts'
@@ -42,7 +42,14 @@ type Team = {
   readonly off: string | undefined
 }
 
-type Person = { readonly name: string; readonly models: readonly string[] | undefined }
+type Person = {
+  readonly name: string
+  readonly group: string
+  readonly models: readonly string[] | undefined
+  readonly hasBudget: boolean
+  /** Their keys that belong to a team. */
+  readonly ofTeams: string[]
+}
 
 /** Names in a model list that mean all models. */
 const allOf = new Set(['all-proxy-models', 'all-team-models', '*'])
@@ -72,6 +79,11 @@ export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeo
     const key = readKey(row, { teams, people, left, budgets, spent, notImported, ...around })
     if (key) ownerOf(row, { teams, people, users }).keys.push(key)
   }
+  for (const { name, hasBudget, ofTeams } of people.values())
+    if (hasBudget && ofTeams.length > 0)
+      note(
+        `user ${name}: their budget also applies to their keys of teams here; in LiteLLM it does not: ${ofTeams.join(', ')}`,
+      )
   spent.report()
   notImported.report()
   for (const one of [tokens, teamRows, userRows, budgetRows]) reportColumns(one, around)
@@ -170,10 +182,12 @@ function readUsers(
     const [only, ...more] = own.flatMap(team => teams.get(team)?.group ?? [])
     if (more.length > 0)
       note(`${place}: has ${own.length} teams in LiteLLM; each of its keys keeps one group, and new keys get default`)
-    people.set(id, { name, models: modelsIn(row, models, place, note) })
+    const group = only !== undefined && more.length === 0 ? only : 'default'
+    const hasBudget = budget.kind === 'budget'
+    people.set(id, { name, group, models: modelsIn(row, models, place, note), hasBudget, ofTeams: [] })
     users.set(name, {
       name,
-      group: only !== undefined && more.length === 0 ? only : 'default',
+      group,
       status: budget.kind === 'unreadable' ? 'disabled' : 'active',
       balance: null,
       ...(budget.kind === 'budget' && { budget: budget.budget, spentBefore: budget.spent }),
@@ -237,11 +251,12 @@ function readKey(row: TrackedRow, around: KeyAround): AdoptedKey | undefined {
   const why: string[] = []
   const [team, user] = [row.text('team_id'), row.text('user_id')]
   const ofTeam = team === undefined ? undefined : teams.get(team)
+  const person = people.get(user ?? '')
   if (team !== undefined && !ofTeam) why.push(`its team ${team} does not exist`)
   if (ofTeam?.off !== undefined) why.push(ofTeam.off)
   if (user !== undefined && left.has(user)) why.push(`its user ${user} is not imported`)
-  else if (user !== undefined && !people.has(user))
-    note(`${place}: its user ${user} does not exist; it has another owner here`)
+  else if (user !== undefined && !person) note(`${place}: its user ${user} does not exist; it has another owner here`)
+  if (ofTeam) person?.ofTeams.push(place)
   if (row.truth('blocked')) why.push('it is blocked')
   const shared = budgets.get(row.text('budget_id') ?? '')
   if (row.text('budget_id') !== undefined && !shared) why.push('its budget does not exist')
@@ -250,9 +265,9 @@ function readKey(row: TrackedRow, around: KeyAround): AdoptedKey | undefined {
   spent.add(place, budget)
   notImported.add(place, row, shared)
   // A key of a team is limited to the team's models, a key without a team to those of its user.
-  const outer = ofTeam ? ofTeam.models : people.get(user ?? '')?.models
+  const outer = ofTeam ? ofTeam.models : person?.models
   const own = modelsIn(row, around.models, place, note)
-  const models = own === undefined ? outer : outer === undefined ? own : own.filter(one => outer.includes(one))
+  const models = own === undefined ? outer : outer === undefined ? own : commonOf(own, outer)
   if (models?.length === 0) why.push('it may use no existing model')
   const routes = textsIn(row, 'allowed_routes') ?? []
   if (routes.length > 0 && !routes.includes('llm_api_routes')) why.push(`it is restricted to ${routes.join(', ')}`)
@@ -263,7 +278,8 @@ function readKey(row: TrackedRow, around: KeyAround): AdoptedKey | undefined {
   if (why.length > 0) note(`${place}: imported disabled: ${why.join('; ')}`)
   return {
     name,
-    group: ofTeam?.group ?? null,
+    // A key without a team does not count against the budget of its user's team.
+    group: ofTeam?.group ?? (person === undefined || person.group === 'default' ? null : 'default'),
     hash,
     hint,
     status: why.length > 0 ? 'disabled' : 'active',
@@ -322,9 +338,17 @@ function modelsIn(
   return [...new Set(names?.flatMap(name => matching(name, known)))]
 }
 
-/** Matches models by a name, which may end with `*`. */
+/** The models that a name or a pattern means. A wildcard of the file also serves names without a line of their own. */
 function matching(name: string, known: readonly string[]): readonly string[] {
-  return known.filter(one => one === name || (name.endsWith('*') && one.startsWith(name.slice(0, -1))))
+  const exact = known.filter(one => covers(name, one))
+  return known.some(one => mayServe(one, name)) ? [...exact, name] : exact
+}
+
+/** What both lists contain; of two patterns, the narrower one. */
+function commonOf(own: readonly string[], outer: readonly string[]): readonly string[] {
+  const within = (inner: readonly string[], list: readonly string[]): readonly string[] =>
+    inner.filter(one => list.some(wide => covers(wide, one)))
+  return [...new Set([...within(own, outer), ...within(outer, own)])]
 }
 
 /** Collects the spending of budgets that renew, when they renew in LiteLLM, and their lengths, for one report. */
@@ -351,7 +375,9 @@ class SpentBefore {
     if (stale > 0) this.#stale.push(`${of(stale)}${until}`)
     if (length === undefined) return
     const note = `a budget of ${length} in LiteLLM is imported as ${budget.per === 'total' ? 'a total of what is left of it' : `a budget per ${days === undefined ? budget.per : `${days} days`}`}`
-    this.#lengths.set(note, [...(this.#lengths.get(note) ?? []), place])
+    const places = this.#lengths.get(note)
+    if (places) places.push(place)
+    else this.#lengths.set(note, [place])
   }
 
   report(): void {

@@ -3,7 +3,7 @@ export type Statement = { readonly text: string; readonly line: number }
 
 /** The maximum lookahead: a mark of a comment, or a delimiter. */
 const ahead = 32
-const begins = /^-- (?:MySQL|MariaDB|mysqldump|phpMyAdmin SQL) dump\b/i
+const begins = /^-- (?:MySQL|MariaDB|mysqldump) dump\b/i
 const completes = /^-- Dump completed\b/i
 const delimiterLine = /^DELIMITER[ \t]+(\S+)[ \t]*(?:\r?\n|$)/i
 
@@ -11,7 +11,6 @@ const delimiterLine = /^DELIMITER[ \t]+(\S+)[ \t]*(?:\r?\n|$)/i
 export class DumpFault extends Error {
   constructor(line: number, what: string) {
     super(`line ${line} of the dump: ${what}`)
-    this.name = 'DumpFault'
   }
 }
 

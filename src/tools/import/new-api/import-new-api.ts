@@ -52,6 +52,7 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
     quotaPerUnit: options.quotaPerUnit,
     usable: group => (usable.has(group) ? usable.get(group) : []),
     groups: new Set(groups.keys()),
+    refusedGroup: options.refusedGroup,
     note,
   })
   reportGroups(draft.led, draft.models, note)
@@ -116,7 +117,8 @@ function draftModels(channels: readonly Channel[], around: Around) {
   const off: Off[] = []
   const askable: Channel[] = []
   for (const channel of channels) {
-    const vendor = channelKinds[kind][channel.type]
+    const kinds = channelKinds[kind]
+    const vendor = Object.hasOwn(kinds, channel.type) ? kinds[channel.type] : undefined
     const place = vendor && addressOf(channel, vendor)
     const why = !vendor
       ? `a channel of type ${channel.type} needs more than an address and a key, or translated bodies`

@@ -28,10 +28,10 @@ const weightMost = 1_000_000_000n
 /** The maximum of the source's column. */
 const rankMost = 2n ** 63n - 1n
 
-const states: { readonly [status: string]: string } = {
-  '2': 'it was disabled manually',
-  '3': 'it was disabled automatically',
-}
+const states: ReadonlyMap<string, string> = new Map([
+  ['2', 'it was disabled manually'],
+  ['3', 'it was disabled automatically'],
+])
 
 export function readChannels(table: TrackedTable, note: (text: string) => void, isExport: boolean): readonly Channel[] {
   return table.rows.map(row => readChannel(row, note, isExport))
@@ -46,7 +46,7 @@ function readChannel(row: TrackedRow, note: (text: string) => void, isExport: bo
     name: row.text('name') ?? '',
     baseUrl: row.text('base_url'),
     organization: row.text('openai_organization'),
-    off: status === '1' ? undefined : (states[status] ?? `its status is ${status}`),
+    off: status === '1' ? undefined : (states.get(status) ?? `its status is ${status}`),
     keys: keysOf(row.text('key') ?? '', fieldsOf(parse(row.text('channel_info'))), isExport),
     models: wordsOf(row.text('models')),
     mapping: mappingOf(id, row.text('model_mapping'), note),
@@ -86,7 +86,7 @@ export function wordsOf(text: string | undefined): readonly string[] {
 function keysOf(text: string, info: { readonly [name: string]: unknown }, isExport: boolean): Channel['keys'] {
   const list = text.startsWith('[') ? listOf(parse(text)) : []
   const known = list.some(one => typeof one === 'string') ? list : text.split('\n')
-  const count = Math.max(1, Math.min(keysMost, Number(info['multi_key_size'] ?? 1)))
+  const count = Math.max(1, Math.min(keysMost, Number(info['multi_key_size']) || 1))
   const values = text === '' && isExport ? Array.from({ length: count }, () => undefined) : known
   const states = fieldsOf(info['multi_key_status_list'])
   const reasons = fieldsOf(info['multi_key_disabled_reason'])

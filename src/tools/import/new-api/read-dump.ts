@@ -69,6 +69,9 @@ class Dump {
   }
 
   take(statement: Statement): void {
+    // Backslashes escape nothing there, so its texts would lose them.
+    if (/^(?:PRAGMA|BEGIN TRANSACTION)\b/i.test(statement.text))
+      throw new DumpFault(statement.line, 'it is a dump of SQLite: import the database file itself')
     const reader = new StatementReader(statement, this.#statements.isPlain)
     const word = reader.word()
     if (word === 'CREATE') this.#create(reader, statement)

@@ -20,6 +20,8 @@ export type Options = {
   readonly groupRatios: ReadonlyMap<string, string>
   /** Factors and prices that differ from those of the source. */
   readonly changedRatios: readonly string[]
+  /** Why a token of a user may not use a group other than the user's own; undefined if it may. */
+  refusedGroup(ofUser: string, group: string): string | undefined
   rate(model: string, style: Style): Rated
   /** Names of settings that were not used. */
   readonly left: readonly string[]
@@ -38,7 +40,11 @@ const mapOptions = [
   'billing_setting.billing_mode',
   'billing_setting.billing_expr',
 ]
-const read = new Set([...mapOptions, 'QuotaPerUnit'])
+const usableOption = 'UserUsableGroups'
+const usableChanges = 'group_ratio_setting.group_special_usable_group'
+/** Ratios by the group of the user and that of the token. */
+const pairOption = 'GroupGroupRatio'
+const read = new Set([...mapOptions, 'QuotaPerUnit', usableOption, usableChanges, pairOption])
 /** Ratios for media other than text: a model with one of them is not just for conversations. */
 const ofMedia = ['ImageRatio', 'AudioRatio', 'AudioCompletionRatio']
 
@@ -116,6 +122,9 @@ export function readOptions(
     return { id, prices: { input } }
   }
 
+  const pairs = Object.entries(fieldsOf(parseRatios(options.get(pairOption)))).flatMap(([user, ratios]) =>
+    Object.entries(fieldsOf(ratios)).map(([group, ratio]) => `users of ${user} in ${group} ${textOf(ratio)}`),
+  )
   const factors = Object.entries(maps['GroupRatio'] ?? {}).map(([group, ratio]) => [group, factorOf(ratio)] as const)
   return {
     quotaPerUnit,
@@ -124,12 +133,35 @@ export function readOptions(
       ...broken.map(name => `the setting ${name} is not a JSON object, and is not used`),
       ...rounded,
       ...factors.flatMap(([group, { why }]) => (why === undefined ? [] : `the ratio of group ${group}: ${why}`)),
+      ...(pairs.length > 0
+        ? [
+            `${pairOption} is not imported: every key has the ratio of its group here; in the source ${pairs.join(', ')}`,
+          ]
+        : []),
     ],
+    refusedGroup: (ofUser, group) =>
+      factors.length > 0 && maps['GroupRatio']?.[group] === undefined
+        ? `its group ${group} has no ratio in the source`
+        : isUsable(options, ofUser, group)
+          ? undefined
+          : `users of the group ${ofUser} may not use its group ${group} in the source`,
     rate,
     left: [...options]
       .flatMap(([name, value]) => (read.has(name) || ['', 'false', '{}', '[]', '0'].includes(value) ? [] : [name]))
       .toSorted(),
   }
+}
+
+/**
+ * Whether users of a group may use another one. Without the setting, the defaults in the code of the source apply, which
+ * are not known.
+ */
+function isUsable(options: ReadonlyMap<string, string>, ofUser: string, group: string): boolean {
+  const usable = options.get(usableOption)
+  if (usable === undefined) return true
+  const changes = fieldsOf(fieldsOf(parse(options.get(usableChanges)))[ofUser])
+  if (changes[`-:${group}`] !== undefined) return false
+  return [fieldsOf(parse(usable))[group], changes[`+:${group}`], changes[group]].some(one => one !== undefined)
 }
 
 /** The factor on prices here, and why it differs from that of the source. */

@@ -28,6 +28,7 @@ type Around = {
   /** The models that each group could use in the source; undefined for a group that could use all. */
   readonly usable: (group: string) => readonly string[] | undefined
   readonly groups: ReadonlySet<string>
+  readonly refusedGroup: (ofUser: string, group: string) => string | undefined
   readonly note: (text: string) => void
 }
 
@@ -36,6 +37,7 @@ export function readPeople(users: TrackedTable, tokens: TrackedTable, around: Ar
   const { note } = around
   const keys = readKeys(tokens)
   const adopted: AdoptedUser[] = []
+  const names = new Set<string>()
   const sums = { quota: 0n, micros: 0n }
   let deleted = 0
   const admins: string[] = []
@@ -49,10 +51,13 @@ export function readPeople(users: TrackedTable, tokens: TrackedTable, around: Ar
       note(`user ${owner.name}: the quota ${row.text('quota')} is not a whole number; the balance here starts at 0`)
     const quota = row.whole('quota') ?? 0n
     sums.quota += quota > 0n ? quota : 0n
-    if (!isUserName(owner.name) || !around.groups.has(owner.group)) {
-      note(`user ${owner.id}: not imported: its name or its group is not valid here`)
+    const isTaken = names.has(owner.name)
+    if (isTaken || !isUserName(owner.name) || !around.groups.has(owner.group)) {
+      const why = isTaken ? 'another user has its name' : 'its name or its group is not valid here'
+      note(`user ${owner.id}: not imported: ${why}`)
       continue
     }
+    names.add(owner.name)
     if (Number(row.text('role') ?? '1') >= 10) admins.push(owner.name)
     const own = keys.of(owner.id)
     const balance = balanceOf(owner.name, quota, around)
@@ -122,11 +127,11 @@ function readKeys(tokens: TrackedTable) {
 }
 
 function readKey(row: TrackedRow, key: string, owner: Owner, around: Around): AdoptedKey {
-  const { note, quotaPerUnit, usable, groups } = around
+  const { note, quotaPerUnit, usable } = around
   const place = `token ${row.text('id')} of ${owner.name}`
   const why: string[] = []
   const secret = key.startsWith('sk-') ? key : `sk-${key}`
-  const group = groupOf(row, owner.group, { groups, note, place, why })
+  const group = groupOf(row, owner.group, { ...around, place, why })
   const status = row.text('status') ?? '1'
   if (status !== '1') why.push(`its status is ${status} in the source`)
   const models = modelsOf(row, usable(group))
@@ -169,11 +174,14 @@ function nameOf(row: TrackedRow, place: string): string {
   return name === '' ? place : name
 }
 
-type GroupAround = Pick<Around, 'groups' | 'note'> & { readonly place: string; readonly why: string[] }
+type GroupAround = Pick<Around, 'groups' | 'refusedGroup' | 'note'> & { readonly place: string; readonly why: string[] }
 
-function groupOf(row: TrackedRow, ofUser: string, { groups, note, place, why }: GroupAround): string {
+function groupOf(row: TrackedRow, ofUser: string, around: GroupAround): string {
+  const { groups, note, place, why } = around
   const own = row.text('group')
   if (own === undefined) return ofUser
+  const refused = own === 'auto' || own === ofUser ? undefined : around.refusedGroup(ofUser, own)
+  if (refused !== undefined) why.push(refused)
   if (groups.has(own)) return own
   if (own === 'auto') note(`${place}: its group was chosen for each request; it gets its user's group, ${ofUser}`)
   else why.push(`its group ${own} does not exist here`)
