@@ -1,10 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from './call.ts'
+import { useSession } from './session.ts'
 import type { LogRecord } from './shapes.ts'
 
 /** Reports each request as it ends. `filter` is a query (`?…` or empty); null stops it. */
 export function useTail(filter: string | null, onRecord: (record: LogRecord) => void): 'off' | 'joining' | 'live' {
   const [state, setState] = useState<'off' | 'joining' | 'live'>('off')
+  const session = useSession()
   const latest = useRef(onRecord)
   latest.current = onRecord
   useEffect(() => {
@@ -22,6 +24,7 @@ export function useTail(filter: string | null, onRecord: (record: LogRecord) => 
     })
     source.addEventListener('log', event => latest.current(JSON.parse(event.data as string) as LogRecord))
     return () => source.close()
-  }, [filter])
+    // A user who signs in again gets a new session.
+  }, [filter, session])
   return state
 }
