@@ -249,6 +249,31 @@ t.test('a form keeps its text when the session ends, and is sent after the user 
   t.strictSame(faults, [])
 })
 
+t.test('the live log opens again after a proxy has refused it, and after a new sign-in', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, admin, post, faults } = browsing
+  const page = await browsing.newPage({ as: admin })
+  const refusals = [502]
+  await page.route('**/api/logs/tail*', route => {
+    const status = refusals.pop()
+    return status === undefined ? route.continue() : route.fulfill({ status, body: 'Bad gateway' })
+  })
+  await page.goto(`${url}/console/logs?live=1`)
+  const shown = async (model: string) => {
+    await page.getByText('Live: connected').waitFor()
+    await (await post('/v1/chat/completions', { model, messages: [] })).arrayBuffer()
+    await page.getByRole('cell', { name: model }).waitFor()
+  }
+  await shown('after-refusal')
+  await admin.ask('DELETE', '/api/session')
+  await page.locator('dialog.cover [name=name]').fill('root')
+  await page.locator('dialog.cover [name=password]').fill(passwordOfTests)
+  await page.keyboard.press('Enter')
+  await page.locator('dialog.cover').waitFor({ state: 'detached' })
+  await shown('after-sign-in')
+  t.strictSame(faults, [])
+})
+
 t.test('users are shown in pages, and found by a search of the gateway', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, admin, gateway, faults } = browsing
