@@ -120,10 +120,33 @@ t.test("a user's form sends only what its administrator changed", { skip }, asyn
     budget_period: 'day',
     key_bounds: { limits: { to: { rpm: 2 } } },
   })
+  await open()
+  await dialog.getByRole('tab', { name: 'Budget & limits' }).click()
+  await dialog.locator('[name=own_budget]').fill('7')
+  await admin.ask('PATCH', '/api/users/ann', { budget_period: 'week', budget_soft: true })
+  await save()
+  t.match(await find(), { budget: '7.00', budget_period: 'week', budget_soft: true }, 'one setting of a budget')
   const rows = (await browsing.gateway.storage.trail.list({ limit: 100 })).length
   await open()
   await save()
   t.equal((await browsing.gateway.storage.trail.list({ limit: 100 })).length, rows, 'nothing changed, nothing sent')
+  t.strictSame(faults, [])
+})
+
+t.test('the form of a budget keeps what another administrator changed meanwhile', { skip }, async t => {
+  const browsing = await browse(t, { simulated: true })
+  const { url, faults } = browsing
+  const admin = await enterAsAdmin(browsing)
+  const ann = await enterAsUser(browsing, admin, 'ann')
+  const { id } = ((await ann.post('/api/keys', { name: 'hers', budget: '10' })).body as { key: { id: string } }).key
+  const page = await browsing.newPage({ as: admin })
+  await page.goto(`${url}/console/budgets?user=ann`)
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await admin.ask('PATCH', `/api/keys/${id}`, { budget: '20' })
+  await page.locator('dialog [name=budget_soft]').selectOption('true')
+  await page.locator('dialog [type=submit]').click()
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  t.match((await admin.get(`/api/keys/${id}`)).body, { budget: '20.00', budget_soft: true, budget_period: 'total' })
   t.strictSame(faults, [])
 })
 
