@@ -78,7 +78,8 @@ export function Combobox({
     const [same, ...others] = named(options, wanted)
     if (same && others.length === 0) return pick(same)
     close()
-    if (wanted === '' || isFree) {
+    // The gateway refuses what is typed in a form and is no option: the value of before would be sent unnoticed.
+    if (wanted === '' || isFree || name) {
       if (isOnce) setText('')
       if (wanted !== valueText && (wanted !== '' || !isOnce)) onPick(wanted)
     } else setText(valueText)

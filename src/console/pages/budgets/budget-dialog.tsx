@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks'
-import { call } from '../../api/call.ts'
+import { ApiError, call } from '../../api/call.ts'
 import { useSession } from '../../api/session.ts'
 import type { Budget } from '../../api/shapes.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { FieldError } from '../../kit/field-error.ts'
 import { Form, SelectField, TextField } from '../../kit/form.tsx'
 import { PickField } from '../../kit/pick-field.tsx'
+import { problemText } from '../../kit/problem.tsx'
 import { t } from '../../words/index.ts'
 import { PeriodFields, periodIn } from '../tokens/period-fields.tsx'
 import { changedBudget, readAmount } from '../tokens/setting-fields.tsx'
@@ -67,9 +68,11 @@ export function NewBudget({ onDone, onClose }: { readonly onDone: () => void; re
         onSubmit={async values => {
           const name = values.get('whose')
           if (name === '') throw new FieldError('whose', t('required'))
-          await setBudget(level, name, {
-            budget: readAmount('budget', values),
-            ...periodIn(values, { hasSoft: true }),
+          const budget = readAmount('budget', values)
+          await setBudget(level, name, { budget, ...periodIn(values, { hasSoft: true }) }).catch((error: unknown) => {
+            throw error instanceof ApiError && error.status === 404
+              ? new FieldError('whose', problemText(error))
+              : error
           })
           onDone()
         }}
