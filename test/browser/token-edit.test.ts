@@ -133,6 +133,26 @@ t.test("a user's form sends only what its administrator changed", { skip }, asyn
   t.strictSame(faults, [])
 })
 
+t.test('a date is typed in one go, and an incomplete one is refused', { skip }, async t => {
+  const browsing = await browse(t, { simulated: true })
+  const { url, gateway, faults } = browsing
+  const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
+  await page.goto(`${url}/console/tokens?new=1`)
+  const dialog = page.getByRole('dialog')
+  const expires = dialog.locator('[name=expires]')
+  await dialog.locator('[name=name]').fill('for a while')
+  await expires.focus()
+  await page.keyboard.type('12122026')
+  await dialog.locator('[type=submit]').click()
+  await dialog.getByText('Enter the complete date and time').waitFor()
+  t.equal((await gateway.storage.keys.list({ limit: 9 })).length, 1, 'no key that never expires')
+  await dialog.locator('[name=name]').focus()
+  await expires.focus()
+  await page.keyboard.type('121220261830')
+  t.equal(await expires.inputValue(), '2026-12-12T18:30')
+  t.strictSame(faults, [])
+})
+
 t.test('the form of a budget keeps what another administrator changed meanwhile', { skip }, async t => {
   const browsing = await browse(t, { simulated: true })
   const { url, faults } = browsing
