@@ -15,7 +15,7 @@ import { Problem } from './kit/problem.tsx'
 import { Toasts } from './kit/toast.tsx'
 import { safeNext } from './next.ts'
 import { Costs } from './pages/costs.tsx'
-import { Login } from './pages/login.tsx'
+import { Login, SignInAgain } from './pages/login.tsx'
 import { t } from './words/index.ts'
 
 // The usual first page is in the console's bundle; every other page is fetched when it is opened.
@@ -80,22 +80,25 @@ function Doorway() {
   if (state.kind === 'out') return <SignInFrame>{outsidePages[path] ?? <Login />}</SignInFrame>
   const routes = otherRoutes.flatMap(([duty, route]) => (state.session.may.includes(duty) ? [route] : []))
   return (
-    <Frame session={state.session}>
-      <FaultPage at={path}>
-        <Router>
-          <Route path="/console" component={Costs} />
-          <Route path="/console/budgets" component={Budgets} />
-          <Route path="/console/statements" component={Statements} />
-          <Route path="/console/tokens/:id?" component={Tokens} />
-          <Route path="/console/logs/:id?" component={Logs} />
-          <Route path="/console/latency" component={Latency} />
-          <Route path="/console/models" component={Models} />
-          <Route path="/console/account" component={Account} />
-          {routes}
-          <Route default component={Nowhere} />
-        </Router>
-      </FaultPage>
-    </Frame>
+    <>
+      <Frame key={state.session.user.name} session={state.session}>
+        <FaultPage at={path}>
+          <Router>
+            <Route path="/console" component={Costs} />
+            <Route path="/console/budgets" component={Budgets} />
+            <Route path="/console/statements" component={Statements} />
+            <Route path="/console/tokens/:id?" component={Tokens} />
+            <Route path="/console/logs/:id?" component={Logs} />
+            <Route path="/console/latency" component={Latency} />
+            <Route path="/console/models" component={Models} />
+            <Route path="/console/account" component={Account} />
+            {routes}
+            <Route default component={Nowhere} />
+          </Router>
+        </FaultPage>
+      </Frame>
+      {state.hasEnded && <SignInAgain />}
+    </>
   )
 }
 

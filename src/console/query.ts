@@ -6,7 +6,12 @@ type Change = { readonly [name: string]: string | null | undefined }
 
 /** The state of a list is in the address: its filters and its position. */
 export function useQuery() {
-  const { query, path, route } = useLocation()
+  const { query, path, route: go } = useLocation()
+  const here = location.pathname + location.search
+  // A request may end after the user has left its page or dialog: then the next one stays.
+  const route = (to: string, isReplaced = false) => {
+    if (location.pathname + location.search === here) go(to, isReplaced)
+  }
   return {
     query: query as Query,
     path,

@@ -130,16 +130,20 @@ t.test('without a network, a session or a storage the page reports it and recove
   // After a wrong password, the next attempt on this account waits a second.
   await t.resolves(
     (async () => {
-      while (new URL(page.url()).pathname !== '/console/models') {
+      while ((await page.locator('[name=password]').count()) > 0) {
         await page
           .getByRole('button', { name: 'Sign in' })
           .click({ timeout: 2_000 })
           .catch(() => undefined)
-        await page.waitForURL('**/console/models', { timeout: 1_000 }).catch(() => undefined)
+        await page
+          .locator('[name=password]')
+          .waitFor({ state: 'detached', timeout: 1_000 })
+          .catch(() => undefined)
       }
     })(),
     'back where they were',
   )
+  t.equal(new URL(page.url()).pathname, '/console/models')
   await page.getByRole('heading', { name: 'Models' }).waitFor()
 
   await gateway.storage.close()

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { browse, browserMissing, pressTab, slowness } from '../harness/browser.ts'
-import { enterAsAdmin, offerToken, passwordOfTests } from '../harness/visitor.ts'
+import { browse, browseAsAdmin, browserMissing, pressTab, slowness } from '../harness/browser.ts'
+import { enterAsAdmin, enterAsUser, offerToken, passwordOfTests } from '../harness/visitor.ts'
 
 t.setTimeout(110_000 * slowness)
 
@@ -214,5 +214,86 @@ t.test(
     await page.locator('dialog', { hasText: 'not as asked' }).waitFor()
     t.pass('a refund')
     t.strictSame(browsing.faults, [])
+  },
+)
+
+t.test(
+  'a typed name finds its own user, and of several keys with a name one has to be chosen',
+  { skip: browserMissing },
+  async t => {
+    const browsing = await browseAsAdmin(t)
+    const { url, admin, faults } = browsing
+    await admin.post('/api/users', { name: 'Root', role: 'user' })
+    await enterAsUser(browsing, admin, 'ann')
+    const ids: string[] = []
+    for (const user of ['ann', 'root']) {
+      const made = await admin.post('/api/keys', { name: 'shared', user })
+      ids.push((made.body as { key: { id: string } }).key.id)
+    }
+    const budgets = async () =>
+      Promise.all(ids.map(async id => ((await admin.get(`/api/keys/${id}`)).body as { budget: string | null }).budget))
+    const page = await browsing.newPage({ as: admin })
+    const dialog = page.getByRole('dialog')
+    const whose = dialog.locator('[role=combobox]')
+    const save = async () => {
+      await dialog.locator('[name=budget]').fill('5')
+      await dialog.getByRole('button', { name: 'Save', exact: true }).click()
+    }
+    await page.goto(`${url}/console/budgets?new=1`)
+    await whose.fill('root')
+    await dialog.getByRole('option', { name: 'Root default', exact: true }).waitFor()
+    await page.keyboard.press('Tab')
+    await save()
+    await dialog.waitFor({ state: 'detached' })
+    t.match((await admin.get('/api/users/root')).body, { budget: '5.00' })
+    t.match((await admin.get('/api/users/Root')).body, { budget: null })
+
+    await page.goto(`${url}/console/budgets?new=1`)
+    await dialog.locator('[name=level]').selectOption('key')
+    await whose.fill('shared')
+    await dialog.getByRole('option', { name: 'shared ann' }).waitFor()
+    await page.keyboard.press('Tab')
+    await save()
+    await dialog.locator('.field:has([type=search])').getByRole('alert').waitFor()
+    t.strictSame(await budgets(), [null, null])
+    await whose.fill('shared')
+    await dialog.getByRole('option', { name: 'shared root' }).waitFor()
+    await page.keyboard.press('Enter')
+    t.equal(await dialog.locator('[role=option]').count(), 2, 'Enter keeps the list open')
+    await dialog.getByRole('option', { name: 'shared root' }).click()
+    await save()
+    await dialog.waitFor({ state: 'detached' })
+    t.strictSame(await budgets(), [null, '5.00'])
+    t.strictSame(faults, [])
+  },
+)
+
+t.test(
+  'a form refuses a typed name that nothing has, and sends nothing else instead',
+  { skip: browserMissing },
+  async t => {
+    const browsing = await browseAsAdmin(t)
+    const { url, admin, gateway, faults } = browsing
+    await enterAsUser(browsing, admin, 'ann')
+    const page = await browsing.newPage({ as: admin })
+    const dialog = page.getByRole('dialog')
+    await page.goto(`${url}/console/users?edit=ann`)
+    await dialog.getByLabel('Group').fill('partnr')
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click()
+    await dialog.getByText('Group “partnr” does not exist').waitFor()
+    t.match((await admin.get('/api/users/ann')).body, { group: 'default' })
+
+    await page.goto(`${url}/console/system`)
+    await page.getByRole('button', { name: 'Purge response cache' }).click()
+    await dialog.locator('[name=reason]').fill('wrong answers')
+    await dialog.getByLabel('API key').fill('no such key')
+    await dialog.locator('[type=submit]').click()
+    await dialog.getByRole('alert').waitFor()
+    const rows = await gateway.storage.trail.list({ limit: 100 })
+    t.notOk(
+      rows.some(({ action }) => action === 'answer_cache.purge'),
+      'not the answers of all keys',
+    )
+    t.strictSame(faults, [])
   },
 )

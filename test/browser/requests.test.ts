@@ -1,7 +1,7 @@
 import t from 'tap'
-import { browse, browseAsAdmin, browserMissing, slowness } from '../harness/browser.ts'
+import { browse, browseAsAdmin, browserMissing, choose, slowness } from '../harness/browser.ts'
 import { enterAsAdmin, enterAsUser, offerToken, passwordOfTests } from '../harness/visitor.ts'
-import { lookAt, sideways } from '../harness/look-at.ts'
+import { lookAt, showAs, sideways, variants } from '../harness/look-at.ts'
 
 const skip = browserMissing
 t.setTimeout(280_000 * slowness)
@@ -200,6 +200,77 @@ t.test('a tab of the user who signed in before does not act as another one', { s
   await other.goto(`${url}/console/tokens`)
   await other.locator('main h1').waitFor()
   t.equal(await other.locator('[name=password]').count(), 0, 'the user of the other tab stays signed in')
+  t.strictSame(faults, [])
+})
+
+t.test('a form keeps its text when the session ends, and is sent after the user has signed in', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, admin, gateway, faults } = browsing
+  await enterAsUser(browsing, admin, 'ann')
+  const page = await browsing.newPage({ as: admin })
+  const end = () => page.evaluate(`fetch('/api/session', { method: 'DELETE', headers: { 'x-tollgate': '1' } })`)
+  const again = page.getByRole('dialog', { name: 'Sign in' })
+  const signIn = async (name: string) => {
+    await again.locator('[name=name]').fill(name)
+    await again.locator('[name=password]').fill(passwordOfTests)
+    await page.keyboard.press('Enter')
+    await again.waitFor({ state: 'detached' })
+  }
+  await page.goto(`${url}/console/users?new=1`)
+  const form = page.getByRole('dialog', { name: 'Create user' })
+  await form.locator('[name=name]').fill('ben')
+  await form.getByLabel('Role').selectOption('viewer')
+  await choose(page, 'Group', 'partner')
+  for (const name of ['password', 'again']) await form.locator(`[name=${name}]`).fill(passwordOfTests)
+  await end()
+  await form.getByRole('button', { name: 'Create', exact: true }).click()
+  await again.getByText('Your session has expired').waitFor()
+  t.equal(await page.locator('[type=password]').evaluateAll(all => all.map(one => one.value).join('')), '')
+  t.equal(await form.locator('[name=name]').inputValue(), 'ben')
+  for (const variant of variants) {
+    await showAs(page, variant)
+    t.strictSame(await lookAt(page), [], `${variant.theme} ${variant.width}`)
+  }
+  for (let i = 0; i < 2; i++) await page.keyboard.press('Escape')
+  await signIn('root')
+  await form.waitFor({ state: 'detached' })
+  t.match(await gateway.storage.users.find('ben'), { role: 'viewer', group: 'partner' })
+
+  await page.goto(`${url}/console/tokens?new=1`)
+  await page.locator('dialog [name=name]').fill('made by root')
+  await end()
+  await page.locator('dialog [type=submit]').click()
+  await again.waitFor()
+  await signIn('ann')
+  await page.getByRole('navigation').getByText('ann', { exact: true }).waitFor()
+  t.equal(await page.locator('dialog [name=name]').inputValue(), '', 'nothing remains for another user')
+  const keys = await gateway.storage.keys.list({ limit: 100 })
+  t.notOk(keys.some(({ name }) => name === 'made by root'))
+  t.strictSame(faults, [])
+})
+
+t.test('the live log opens again after a proxy has refused it, and after a new sign-in', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, admin, post, faults } = browsing
+  const page = await browsing.newPage({ as: admin })
+  const refusals = [502]
+  await page.route('**/api/logs/tail*', route => {
+    const status = refusals.pop()
+    return status === undefined ? route.continue() : route.fulfill({ status, body: 'Bad gateway' })
+  })
+  await page.goto(`${url}/console/logs?live=1`)
+  const shown = async (model: string) => {
+    await page.getByText('Live: connected').waitFor()
+    await (await post('/v1/chat/completions', { model, messages: [] })).arrayBuffer()
+    await page.getByRole('cell', { name: model }).waitFor()
+  }
+  await shown('after-refusal')
+  await admin.ask('DELETE', '/api/session')
+  await page.locator('dialog.cover [name=name]').fill('root')
+  await page.locator('dialog.cover [name=password]').fill(passwordOfTests)
+  await page.keyboard.press('Enter')
+  await page.locator('dialog.cover').waitFor({ state: 'detached' })
+  await shown('after-sign-in')
   t.strictSame(faults, [])
 })
 

@@ -120,10 +120,53 @@ t.test("a user's form sends only what its administrator changed", { skip }, asyn
     budget_period: 'day',
     key_bounds: { limits: { to: { rpm: 2 } } },
   })
+  await open()
+  await dialog.getByRole('tab', { name: 'Budget & limits' }).click()
+  await dialog.locator('[name=own_budget]').fill('7')
+  await admin.ask('PATCH', '/api/users/ann', { budget_period: 'week', budget_soft: true })
+  await save()
+  t.match(await find(), { budget: '7.00', budget_period: 'week', budget_soft: true }, 'one setting of a budget')
   const rows = (await browsing.gateway.storage.trail.list({ limit: 100 })).length
   await open()
   await save()
   t.equal((await browsing.gateway.storage.trail.list({ limit: 100 })).length, rows, 'nothing changed, nothing sent')
+  t.strictSame(faults, [])
+})
+
+t.test('a date is typed in one go, and an incomplete one is refused', { skip }, async t => {
+  const browsing = await browse(t, { simulated: true })
+  const { url, gateway, faults } = browsing
+  const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
+  await page.goto(`${url}/console/tokens?new=1`)
+  const dialog = page.getByRole('dialog')
+  const expires = dialog.locator('[name=expires]')
+  await dialog.locator('[name=name]').fill('for a while')
+  await expires.focus()
+  await page.keyboard.type('12122026')
+  await dialog.locator('[type=submit]').click()
+  await dialog.getByText('Enter the complete date and time').waitFor()
+  t.equal((await gateway.storage.keys.list({ limit: 9 })).length, 1, 'no key that never expires')
+  await dialog.locator('[name=name]').focus()
+  await expires.focus()
+  await page.keyboard.type('121220261830')
+  t.equal(await expires.inputValue(), '2026-12-12T18:30')
+  t.strictSame(faults, [])
+})
+
+t.test('the form of a budget keeps what another administrator changed meanwhile', { skip }, async t => {
+  const browsing = await browse(t, { simulated: true })
+  const { url, faults } = browsing
+  const admin = await enterAsAdmin(browsing)
+  const ann = await enterAsUser(browsing, admin, 'ann')
+  const { id } = ((await ann.post('/api/keys', { name: 'hers', budget: '10' })).body as { key: { id: string } }).key
+  const page = await browsing.newPage({ as: admin })
+  await page.goto(`${url}/console/budgets?user=ann`)
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await admin.ask('PATCH', `/api/keys/${id}`, { budget: '20' })
+  await page.locator('dialog [name=budget_soft]').selectOption('true')
+  await page.locator('dialog [type=submit]').click()
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  t.match((await admin.get(`/api/keys/${id}`)).body, { budget: '20.00', budget_soft: true, budget_period: 'total' })
   t.strictSame(faults, [])
 })
 
@@ -161,3 +204,29 @@ t.test(
     t.strictSame(faults, [])
   },
 )
+
+t.test('a late answer leaves the page and the dialog alone that the user has opened meanwhile', { skip }, async t => {
+  const browsing = await browse(t, { simulated: true })
+  const { url, faults } = browsing
+  const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
+  const dialog = page.locator('dialog[open]')
+  for (const name of ['ann', 'ben']) {
+    const { promise: late, resolve: answer } = Promise.withResolvers<void>()
+    await page.route('**/api/users', async route => {
+      if (route.request().method() === 'POST') await late
+      await route.continue()
+    })
+    await page.goto(`${url}/console/users?new=1`)
+    await dialog.locator('[name=name]').fill(name)
+    await dialog.locator('[type=submit]').click()
+    await page.keyboard.press('Escape')
+    if (name === 'ann') await page.getByRole('button', { name: 'Invite' }).click()
+    else await page.getByRole('link', { name: 'Models' }).click()
+    const before = page.url()
+    answer()
+    await page.getByText('Saved').waitFor()
+    t.equal(page.url(), before, name)
+    await page.unroute('**/api/users')
+  }
+  t.strictSame(faults, [])
+})

@@ -52,10 +52,14 @@ type Call = {
   readonly signal?: AbortSignal
   /** Whether the request is an automatic poll, which does not prolong the session. */
   readonly isPoll?: boolean
+  readonly timeoutMs?: number
 }
 
-/** Called when the session has ended while the page is open. */
-export const onSessionEnd: { run: () => void } = { run: () => undefined }
+/**
+ * Called when the session has ended while the page is open. The promise settles when the same user has signed in again;
+ * there is none if no user is shown.
+ */
+export const onSessionEnd: { run: () => Promise<void> | undefined } = { run: () => undefined }
 
 /**
  * The user whom the page shows. The gateway refuses requests for another one: someone else may have signed in in another
@@ -64,10 +68,13 @@ export const onSessionEnd: { run: () => void } = { run: () => undefined }
 export const shownUser: { name: string | null } = { name: null }
 
 /**
- * Calls the gateway's API; the browser adds the session's cookie.
+ * Calls the gateway's API; the browser adds the session's cookie. If the session has ended, the request waits until the
+ * user has signed in again.
  * @throws ApiError
  */
-export async function call<T>(path: string, { method = 'GET', body, signal, isPoll = false }: Call = {}): Promise<T> {
+export async function call<T>(path: string, of: Call = {}): Promise<T> {
+  const { method = 'GET', body, isPoll = false, timeoutMs } = of
+  const signals = [of.signal, timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)]
   const response = await reach(`/api${path}`, {
     method,
     headers: {
@@ -77,12 +84,14 @@ export async function call<T>(path: string, { method = 'GET', body, signal, isPo
       ...(method !== 'GET' && { 'content-type': 'application/json' }),
     },
     ...(method !== 'GET' && { body: JSON.stringify(body ?? {}) }),
-    ...(signal && { signal }),
+    signal: AbortSignal.any(signals.filter(signal => signal !== undefined)),
   })
   if (response.ok) return (response.status === 204 ? undefined : await readAnswer(response)) as T
   const error = await readError(response)
-  if (error.code === 'not_logged_in' && !path.startsWith('/session')) onSessionEnd.run()
-  throw error
+  const signedIn = error.code === 'not_logged_in' && !path.startsWith('/session') ? onSessionEnd.run() : undefined
+  if (!signedIn) throw error
+  await signedIn
+  return call(path, of)
 }
 
 async function reach(url: string, init: RequestInit): Promise<Response> {

@@ -44,7 +44,8 @@ export function usePoll<T>(path: string | null, everyMs: number): Poll<T> {
       const own = (asking = new AbortController())
       try {
         const value = await call<T>(path, {
-          signal: AbortSignal.any([own.signal, AbortSignal.timeout(answerMs)]),
+          signal: own.signal,
+          timeoutMs: answerMs,
           isPoll,
         })
         if (own.signal.aborted) return

@@ -5,20 +5,30 @@ import type { Departure, Duty, Session, SignedIn } from './shapes.ts'
 
 type SessionState =
   | { readonly kind: 'asking' }
-  | { readonly kind: 'in'; readonly session: Session }
-  | { readonly kind: 'out'; readonly setupNeeded: boolean; readonly expired: boolean }
+  /** `hasEnded`: the pages stay, with everything that was typed, but the sign-in covers them. */
+  | { readonly kind: 'in'; readonly session: Session; readonly hasEnded?: true }
+  | { readonly kind: 'out'; readonly setupNeeded: boolean }
   | { readonly kind: 'failed'; readonly error: ApiError }
 
 export const sessionState = signal<SessionState>({ kind: 'asking' })
 
+/** Requests that found that the session has ended. */
+const waiting: { readonly user: string; readonly goOn: () => void }[] = []
+
 effect(() => {
   const state = sessionState.value
-  shownUser.name = state.kind === 'in' ? state.session.user.name : null
+  const user = (shownUser.name = state.kind === 'in' ? state.session.user.name : null)
+  if (state.kind === 'asking' || (state.kind === 'in' && state.hasEnded)) return
+  // The pages of another user are gone, and their requests with them.
+  for (const one of waiting.splice(0)) if (one.user === user) one.goOn()
 })
 
 onSessionEnd.run = () => {
+  const state = sessionState.value
+  if (state.kind !== 'in') return undefined
   forgetPrefetched()
-  sessionState.value = { kind: 'out', setupNeeded: false, expired: true }
+  sessionState.value = { ...state, hasEnded: true }
+  return new Promise(goOn => void waiting.push({ user: state.session.user.name, goOn }))
 }
 
 /** Requests the current session. */
@@ -28,7 +38,7 @@ export async function askSession(): Promise<void> {
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     sessionState.value =
-      error.status === 401 ? { kind: 'out', setupNeeded: error.setupNeeded, expired: false } : { kind: 'failed', error }
+      error.status === 401 ? { kind: 'out', setupNeeded: error.setupNeeded } : { kind: 'failed', error }
   }
 }
 
@@ -78,7 +88,7 @@ export async function logOut(): Promise<void> {
   const to = await call<Departure | undefined>('/session', { method: 'DELETE' })
   forgetPrefetched()
   if (to) location.assign(to.location)
-  sessionState.value = { kind: 'out', setupNeeded: false, expired: false }
+  sessionState.value = { kind: 'out', setupNeeded: false }
 }
 
 /** Whether the signed-in user has a duty: forbidden actions are hidden. */

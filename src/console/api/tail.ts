@@ -2,6 +2,9 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from './call.ts'
 import type { LogRecord } from './shapes.ts'
 
+/** The pause before a refused stream is opened again. */
+const pauseMs = 3_000
+
 /** Reports each request as it ends. `filter` is a query (`?…` or empty); null stops it. */
 export function useTail(filter: string | null, onRecord: (record: LogRecord) => void): 'off' | 'joining' | 'live' {
   const [state, setState] = useState<'off' | 'joining' | 'live'>('off')
@@ -12,16 +15,26 @@ export function useTail(filter: string | null, onRecord: (record: LogRecord) => 
       setState('off')
       return undefined
     }
-    setState('joining')
-    const source = new EventSource(`/api/logs/tail${filter}`)
-    source.addEventListener('open', () => setState('live'))
-    source.addEventListener('error', () => {
+    const gone = new AbortController()
+    const open = () => {
+      if (gone.signal.aborted) return
       setState('joining')
-      // The browser neither retries nor explains a refused stream: a request reports whether the session has ended.
-      if (source.readyState === EventSource.CLOSED) call('/account/sessions').catch(() => undefined)
-    })
-    source.addEventListener('log', event => latest.current(JSON.parse(event.data as string) as LogRecord))
-    return () => source.close()
+      const source = new EventSource(`/api/logs/tail${filter}`)
+      gone.signal.addEventListener('abort', () => source.close())
+      source.addEventListener('open', () => setState('live'))
+      source.addEventListener('error', () => {
+        setState('joining')
+        // The browser neither retries nor explains a refused stream. If the session has ended, this request waits until
+        // the user has signed in again.
+        if (source.readyState === EventSource.CLOSED)
+          void call('/account/sessions', { signal: gone.signal, isPoll: true })
+            .catch(() => undefined)
+            .then(() => setTimeout(open, pauseMs))
+      })
+      source.addEventListener('log', event => latest.current(JSON.parse(event.data as string) as LogRecord))
+    }
+    open()
+    return () => gone.abort()
   }, [filter])
   return state
 }

@@ -75,10 +75,11 @@ export function Combobox({
   }
   const take = () => {
     const wanted = text.trim()
-    const same = options.find(one => one.value === wanted || one.text.toLowerCase() === wanted.toLowerCase())
-    if (same && wanted !== '') return pick(same)
+    const [same, ...others] = named(options, wanted)
+    if (same && others.length === 0) return pick(same)
     close()
-    if (wanted === '' || isFree) {
+    // The gateway refuses what is typed in a form and is no option: the value of before would be sent unnoticed.
+    if (wanted === '' || isFree || name) {
       if (isOnce) setText('')
       if (wanted !== valueText && (wanted !== '' || !isOnce)) onPick(wanted)
     } else setText(valueText)
@@ -93,6 +94,8 @@ export function Combobox({
       event.preventDefault()
       const option = shown[at]
       if (option) pick(option)
+      // Keys may have the same name: the user chooses in the list.
+      else if (named(options, text.trim()).length > 1) setAt(0)
       else take()
     } else if (event.key === 'Escape' && open) {
       event.preventDefault()
@@ -171,6 +174,16 @@ function Options({
       ))}
     </ul>
   )
+}
+
+/** The options with a value or a text: names that differ only by case may be of different users. */
+function named(options: readonly Option[], wanted: string): readonly Option[] {
+  const tests: readonly ((one: Option) => boolean)[] = [
+    one => one.value === wanted,
+    one => one.text === wanted,
+    one => one.text.toLowerCase() === wanted.toLowerCase(),
+  ]
+  return (wanted !== '' && tests.map(test => options.filter(test)).find(found => found.length > 0)) || []
 }
 
 /** Options that contain a text, those that begin with it first. */

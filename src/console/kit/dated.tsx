@@ -2,6 +2,13 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { fieldText } from '../words/moment.ts'
 
+/** The attributes of date inputs. Without a maximum, a browser takes years of six digits. */
+export const dateLimits: { readonly [type: string]: { readonly max: string } } = {
+  date: { max: '9999-12-31' },
+  month: { max: '9999-12' },
+  'datetime-local': { max: '9999-12-31T23:59' },
+}
+
 type DatedProps = {
   readonly value: string
   /** The meaning of an empty field, shown instead of the browser's own format. */
@@ -30,9 +37,5 @@ function Dated({ value, empty = '', children }: DatedProps) {
 
 /** The same for any type of input; only date inputs are wrapped. */
 export function Dates({ type, children, ...of }: DatedProps & { readonly type: string }) {
-  return type === 'date' || type === 'month' || type === 'datetime-local' ? (
-    <Dated {...of}>{children}</Dated>
-  ) : (
-    <>{children}</>
-  )
+  return type in dateLimits ? <Dated {...of}>{children}</Dated> : <>{children}</>
 }

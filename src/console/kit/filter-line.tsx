@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../words/index.ts'
-import { Dates } from './dated.tsx'
+import { dateLimits, Dates } from './dated.tsx'
 import { Labelled } from './labelled.tsx'
 
 /** A text filter. It applies on blur or Enter, not after each letter. */
@@ -30,6 +30,7 @@ export function FilterLine({
               ref={input}
               id={id}
               type={type}
+              {...dateLimits[type]}
               autocomplete="off"
               {...(list && { list: `${id}-list` })}
               onChange={event => onPick(event.currentTarget.value.trim())}

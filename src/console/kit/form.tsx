@@ -3,7 +3,7 @@ import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hoo
 import { ApiError } from '../api/call.ts'
 import { t } from '../words/index.ts'
 import { Button } from './button.tsx'
-import { Dates } from './dated.tsx'
+import { dateLimits, Dates } from './dated.tsx'
 import { FieldError } from './field-error.ts'
 import { problemText } from './problem.tsx'
 import { useOneAction } from './use-one-action.ts'
@@ -53,6 +53,7 @@ export function Form({
     if (isBusy || !form.current) return
     setRefusal(null)
     try {
+      refuseIncomplete(form.current)
       await onSubmit(readValues(new FormData(form.current), given.current))
     } catch (error) {
       const found = readRefusal(error, form.current, fieldOf)
@@ -94,6 +95,12 @@ function readValues(fields: FormData, given: FormData): Values {
     isChanged: of =>
       [...fields.keys(), ...given.keys()].some(name => of(name) && textIn(fields, name) !== textIn(given, name)),
   }
+}
+
+/** A browser gives an incomplete date the value of an empty one. @throws FieldError */
+function refuseIncomplete({ elements }: HTMLFormElement): void {
+  for (const one of elements)
+    if (one instanceof HTMLInputElement && one.validity.badInput) throw new FieldError(one.name, t('date.incomplete'))
 }
 
 /** The API returns limits as an object; a form has a field for each. */
@@ -185,6 +192,7 @@ export function TextField({
             <input
               {...ids}
               {...kind}
+              {...dateLimits[type]}
               name={name}
               {...(inputMode && { inputMode })}
               autocomplete={autocomplete}

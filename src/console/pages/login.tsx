@@ -1,9 +1,10 @@
 import { useLocation } from 'preact-iso'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { ApiError } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { leaveFor, logIn, sessionState } from '../api/session.ts'
 import type { WaysIn } from '../api/shapes.ts'
+import { SignInFrame } from '../frame/sign-in-frame.tsx'
 import { Form, TextField } from '../kit/form.tsx'
 import { Issuers } from '../kit/issuers.tsx'
 import { Page } from '../kit/page.tsx'
@@ -11,17 +12,55 @@ import { safeNext } from '../next.ts'
 import { t } from '../words/index.ts'
 
 export function Login() {
-  const state = sessionState.value
   const { query } = useLocation()
+  return (
+    <div class="stack">
+      <Page title={t('login')} />
+      <SignIn next={query['next']} />
+    </div>
+  )
+}
+
+/** Covers the pages of a session that has ended. They stay for the same user, but without passwords. */
+export function SignInAgain() {
+  const { url } = useLocation()
+  const dialog = useRef<HTMLDialogElement>(null)
+  useLayoutEffect(() => {
+    for (const field of document.querySelectorAll<HTMLInputElement>('[type=password]')) field.value = ''
+    const opened = dialog.current
+    opened?.showModal()
+    return () => opened?.close()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      class="cover"
+      aria-label={t('login')}
+      onCancel={event => event.preventDefault()}
+      // A browser may close it without a cancel event.
+      onClose={() => dialog.current?.showModal()}
+    >
+      <SignInFrame>
+        <div class="stack">
+          <h1>{t('login')}</h1>
+          <SignIn next={url} />
+        </div>
+      </SignInFrame>
+    </dialog>
+  )
+}
+
+/** The ways to sign in, and the reason to do so. `next`: the page after an issuer's. */
+function SignIn({ next: wanted }: { readonly next: string | undefined }) {
+  const state = sessionState.value
   const ways = useLoad<WaysIn>('/sign-in').value
-  const next = safeNext(query['next'])
-  const errand = query['next'] !== undefined && next.length <= 500 ? { next } : {}
+  const next = safeNext(wanted)
+  const errand = wanted !== undefined && next.length <= 500 ? { next } : {}
   const top = useRef<HTMLDivElement>(null)
   useEffect(() => top.current?.querySelector<HTMLInputElement>('[name=name]')?.focus(), [])
   return (
     <div class="stack" ref={top}>
-      <Page title={t('login')} />
-      {state.kind === 'out' && state.expired && (
+      {state.kind === 'in' && (
         <p class="note warn" role="status">
           {t('login.expired')}
         </p>

@@ -1,14 +1,15 @@
 import { useState } from 'preact/hooks'
-import { call } from '../../api/call.ts'
+import { ApiError, call } from '../../api/call.ts'
 import { useSession } from '../../api/session.ts'
 import type { Budget } from '../../api/shapes.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { FieldError } from '../../kit/field-error.ts'
-import { Form, SelectField, TextField, type Values } from '../../kit/form.tsx'
+import { Form, SelectField, TextField } from '../../kit/form.tsx'
 import { PickField } from '../../kit/pick-field.tsx'
+import { problemText } from '../../kit/problem.tsx'
 import { t } from '../../words/index.ts'
 import { PeriodFields, periodIn } from '../tokens/period-fields.tsx'
-import { readAmount } from '../tokens/setting-fields.tsx'
+import { changedBudget, readAmount } from '../tokens/setting-fields.tsx'
 
 type Level = 'key' | 'user'
 
@@ -37,8 +38,9 @@ export function BudgetDialog({
           submit={t('save')}
           onCancel={onClose}
           onSubmit={async values => {
-            if (!values.isChanged(() => true)) return onClose()
-            await setBudget(level === 'key' ? 'key' : 'user', name, values)
+            const changed = changedBudget(values)
+            if (Object.keys(changed).length === 0) return onClose()
+            await setBudget(level === 'key' ? 'key' : 'user', name, changed)
             onDone()
           }}
         >
@@ -66,7 +68,12 @@ export function NewBudget({ onDone, onClose }: { readonly onDone: () => void; re
         onSubmit={async values => {
           const name = values.get('whose')
           if (name === '') throw new FieldError('whose', t('required'))
-          await setBudget(level, name, values)
+          const budget = readAmount('budget', values)
+          await setBudget(level, name, { budget, ...periodIn(values, { hasSoft: true }) }).catch((error: unknown) => {
+            throw error instanceof ApiError && error.status === 404
+              ? new FieldError('whose', problemText(error))
+              : error
+          })
           onDone()
         }}
       >
@@ -120,8 +127,7 @@ function BudgetFields({
   )
 }
 
-async function setBudget(level: Level, name: string, values: Values): Promise<void> {
-  const body = { budget: readAmount('budget', values), ...periodIn(values, { hasSoft: true }) }
+async function setBudget(level: Level, name: string, body: object): Promise<void> {
   await call(`/${level === 'key' ? 'keys' : 'users'}/${encodeURIComponent(name)}`, { method: 'PATCH', body })
 }
 

@@ -153,6 +153,17 @@ export function readAmount(name: string, values: Values): string | null {
   return text || null
 }
 
+/** The changed settings of a budget, in the API's format: someone else may have changed others. @throws FieldError */
+export function changedBudget(values: Values, prefix = '') {
+  const isChanged = (...names: readonly string[]) => values.isChanged(one => names.some(name => one === prefix + name))
+  const { budget_soft, ...period } = periodIn(values, { prefix, hasSoft: true })
+  return {
+    ...(isChanged('budget') && { budget: readAmount(`${prefix}budget`, values) }),
+    ...(isChanged('budget_period', 'budget_resets_on') && period),
+    ...(isChanged('budget_soft') && { budget_soft }),
+  }
+}
+
 /** @throws FieldError */
 export function readWhole(name: string, text: string, mayBeNone = false): number {
   if (!(mayBeNone ? /^\d{1,6}$/ : /^[1-9]\d{0,8}$/).test(text)) throw new FieldError(name, t('whole'))

@@ -5,8 +5,8 @@ import type { Ceilings, User } from '../../api/shapes.ts'
 import { Form, TextField } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { ceilingField } from './ceiling-field.ts'
-import { PeriodFields, periodIn } from '../tokens/period-fields.tsx'
-import { SettingFields, readAmount, readSettings, readWhole } from '../tokens/setting-fields.tsx'
+import { PeriodFields } from '../tokens/period-fields.tsx'
+import { changedBudget, SettingFields, readSettings, readWhole } from '../tokens/setting-fields.tsx'
 
 const isOwn = (name: string): boolean => name.startsWith('own_')
 const isKeysMax = (name: string): boolean => name === 'keys_max'
@@ -35,10 +35,7 @@ export function CeilingsForm({
         const most = readSettings(values, true)
         const isBound = [most.budget, most.models, most.ips, most.expires].some(one => one !== null)
         const body = {
-          ...(values.isChanged(isOwn) && {
-            budget: readAmount('own_budget', values),
-            ...periodIn(values, { prefix: 'own_', hasSoft: true }),
-          }),
+          ...changedBudget(values, 'own_'),
           ...(values.isChanged(isKeysMax) && {
             keys_max: keysMax === '' ? null : readWhole('keys_max', keysMax, true),
           }),
