@@ -139,7 +139,10 @@ t.test('field errors are sentences', async t => {
   for (const [fields, message] of [
     [{}, "'name' is missing."],
     [{ name: 'two\nlines' }, "'name' must have no line breaks and no invisible characters."],
-    [{ name: 'a', budget: '1,50' }, `'budget' must be a decimal of at most nine digits and six places, such as "12.50".`],
+    [
+      { name: 'a', budget: '1,50' },
+      `'budget' must be a decimal of at most nine digits and six places, such as "12.50".`,
+    ],
   ] as const)
     t.match(
       (await admin.post('/api/keys', fields)).body,

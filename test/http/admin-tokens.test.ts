@@ -145,7 +145,7 @@ t.test('a token makes changes although a thousand newer ones exist', async t => 
   const { adminTokens } = started.gateway.storage
   const others = { role: 'viewer', scopes: ['read'], ips: null, expiresAt: null, hint: '' } as const
   await Promise.all(
-    Array.from({ length: 1_000 }, (_, i) =>
+    Array.from({ length: 1_000 }, async (_, i) =>
       adminTokens.create({ ...others, name: `ci-${i}`, hash: `of ${i}` }, 'root'),
     ),
   )

@@ -138,10 +138,10 @@ t.test('verification accepts the digests of earlier versions, which did not cove
     const [entry] = db
       .prepare('SELECT entry.* FROM entry JOIN chain ON id = chain AND chain.position = entry.position')
       .all() as Rows
-    if (!entry) return t.fail('a chain ends with an entry')
+    if (!entry) throw new Error('a chain ends without an entry')
     const [charge] = db.prepare('SELECT * FROM charge WHERE id = ?').all(entry['charge_id'] ?? null) as Rows
     const lines = db.prepare('SELECT * FROM line WHERE charge_id = ? ORDER BY idx').all(entry['charge_id'] ?? null)
-    const { vendor_cost: _, ...facts } = charge as Row
+    const { vendor_cost: _cost, ...facts } = charge as Row
     const digest = digestCharge(facts, lines as Rows)
     t.not(digest, entry['digest'])
     const at = [text(entry, 'chain'), whole(entry, 'position')] as const

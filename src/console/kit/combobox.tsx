@@ -79,10 +79,9 @@ export function Combobox({
     if (same && others.length === 0) return pick(same)
     close()
     // The gateway refuses what is typed in a form and is no option: the value of before would be sent unnoticed.
-    if (wanted === '' || isFree || name) {
-      if (isOnce) setText('')
-      if (wanted !== valueText && (wanted !== '' || !isOnce)) onPick(wanted)
-    } else setText(valueText)
+    if (wanted !== '' && !isFree && !name) return setText(valueText)
+    if (isOnce) setText('')
+    if (wanted !== valueText && (wanted !== '' || !isOnce)) onPick(wanted)
   }
   const press = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
@@ -129,11 +128,8 @@ export function Combobox({
         }}
         onClick={() => setOpen(true)}
         onKeyDown={press}
-        onBlur={() => {
-          // In a form, the text becomes the value; a filter keeps its previous value.
-          if (typed && !isOnce) take()
-          else close()
-        }}
+        // In a form, the text becomes the value; a filter keeps its previous value.
+        onBlur={() => (typed && !isOnce ? take() : close())}
       />
       {name && !isFree && <input type="hidden" name={name} value={value} />}
       <Options id={list} of={shown} at={at} labelledBy={id} onPick={pick} />

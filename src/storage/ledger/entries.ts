@@ -149,7 +149,7 @@ export function isDigestOf(digest: string, charge: Row, lines: Rows): boolean {
   return digest === digestCharge(charge, lines) || digest === digestCharge(withoutVendorCost(charge), lines)
 }
 
-function withoutVendorCost({ vendor_cost: _, ...charge }: Row): Row {
+function withoutVendorCost({ vendor_cost: _cost, ...charge }: Row): Row {
   return charge
 }
 

@@ -21,7 +21,7 @@ export type Options = {
   /** Factors and prices that differ from those of the source. */
   readonly changedRatios: readonly string[]
   /** Why a token of a user may not use a group other than the user's own; undefined if it may. */
-  refusedGroup(ofUser: string, group: string): string | undefined
+  readonly refusedGroup: (ofUser: string, group: string) => string | undefined
   rate(model: string, style: Style): Rated
   /** Names of settings that were not used. */
   readonly left: readonly string[]
