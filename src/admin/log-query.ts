@@ -5,6 +5,7 @@ import { logMembers } from '../domain/shapes/log-row.ts'
 import type { AdminRequest } from './api.ts'
 import { fail } from './errors.ts'
 import { moment, rowId, truth } from './schemas.ts'
+import { readSpan } from './read-span.ts'
 import { ownerOf } from './session-user.ts'
 
 const word = { type: 'string', minLength: 1, maxLength: 200 } as const
@@ -68,8 +69,7 @@ export function readLogMatch(query: LogQuery, request: AdminRequest): LogMatch {
   if (owner !== undefined && wanted !== undefined && wanted !== owner) throw fail('forbidden', {}, { param: 'user' })
   return {
     ...pick(same),
-    ...(since !== undefined && { since: Date.parse(since) }),
-    ...(until !== undefined && { until: Date.parse(until) }),
+    ...readSpan({ since, until }),
     ...(key !== undefined && { keyId: key }),
     ...(user !== undefined && { user }),
     ...(status !== undefined && { status: /^\d+$/.test(status) ? Number(status) : (status as '4xx') }),

@@ -69,6 +69,7 @@ export const reasons = {
   range_hour: 'A range has at most {days} days where bars are of one hour.',
   range_day: 'A range has at most {days} days where bars are of one day.',
   range_month: 'A range has at most {days} days where bars are of one month.',
+  since_late: '`since` must not be after `until`.',
   range_backward: '`from` must not be after `to`.',
   labels_together: 'Costs are not kept by `end_user` and `tag` together: leave one out.',
   statement_labels: 'A statement of an end user or a tag has no split (`by`) and no balances (`of`): leave one out.',

@@ -703,6 +703,19 @@ t.test('positions of other lists, and days that no charge has, are refused with 
     }
   t.match((await admin.get('/api/objects?before=x')).body, { error: { field: 'before', reason: 'not_position' } })
   t.match((await admin.get('/api/costs?user=,')).body, { error: { field: 'user' } }, 'no user is not every user')
+  const [early, late] = ['2026-11-01T00:00:00Z', '2026-11-02T00:00:00Z']
+  for (const { method, url, query, contentType } of apiRoutes) {
+    const { since, until } =
+      (query as { properties?: { since?: object; until?: object } } | undefined)?.properties ?? {}
+    if (method !== 'GET' || !since || !until || contentType === 'text/event-stream') continue
+    t.match(
+      (await admin.get(`${url}?since=${late}&until=${early}`)).body,
+      { error: { field: 'since', reason: 'since_late' } },
+      `${url} backwards`,
+    )
+    for (const span of [`since=${early}&until=${late}`, `since=${early}&until=${early}`, `until=${early}`])
+      t.equal((await admin.get(`${url}?${span}`)).status, 200, `${url}?${span}`)
+  }
   for (const [path, field, values, good] of [
     ['/api/statements', 'month', ['0000-01', '1969-12', '9999-12', '2026-13', '2026-1', 'x'], 'month=1970-01'],
     ['/api/costs', 'to', ['0000-01-01', '1969-12-31', '9999-01-01', '2026-02-30', 'x'], 'to=9998-12-31'],

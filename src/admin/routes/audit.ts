@@ -5,6 +5,7 @@ import { userMembers } from '../../domain/shapes/user.ts'
 import { auditAnswer, auditTotalsAnswer, refusedSignInsAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
 import { pageOf } from '../page-of.ts'
+import { readSpan } from '../read-span.ts'
 import { cursors, moment, pageLimit } from '../schemas.ts'
 import { toMoment } from '../to-moment.ts'
 import { namesOfTrail } from '../trail-names.ts'
@@ -50,8 +51,7 @@ function readFilter({ query }: AdminRequest<FilterQuery>): Filter {
     ...(actor !== undefined && { actor }),
     ...(subject !== undefined && { subject }),
     ...(action !== undefined && { action }),
-    ...(since !== undefined && { since: Date.parse(since) }),
-    ...(until !== undefined && { until: Date.parse(until) }),
+    ...readSpan({ since, until }),
   }
 }
 
@@ -123,8 +123,7 @@ export const auditRoutes = [
       const { limit, since, until, name, remote } = query
       const { rows, ...counts } = await parts.storage.watch.listRefused({
         limit,
-        ...(since !== undefined && { since: Date.parse(since) }),
-        ...(until !== undefined && { until: Date.parse(until) }),
+        ...readSpan({ since, until }),
         ...(name !== undefined && { name }),
         ...(remote !== undefined && { remote }),
       })

@@ -1,6 +1,7 @@
 import type { LatencyRow } from '../../domain/index.ts'
 import { latencyAnswer } from '../response-schemas.ts'
 import { defineRoute } from '../api.ts'
+import { readSpan } from '../read-span.ts'
 import { refuse } from '../reasons.ts'
 import { moment } from '../schemas.ts'
 import { ownerOf } from '../session-user.ts'
@@ -42,8 +43,7 @@ export const latencyRoutes = [
     async handle(request) {
       const { parts, query } = request
       const user = ownerOf(request)
-      const until = query.until === undefined ? parts.clock.now() + 1 : Date.parse(query.until)
-      const since = query.since === undefined ? until - dayMs : Date.parse(query.since)
+      const { until = parts.clock.now() + 1, since = until - dayMs } = readSpan(query)
       if (until - since > daysMax * dayMs) throw refuse('invalid', 'range', { days: daysMax }, { param: 'since' })
       const rows = await parts.storage.journal.latency({ since, until, ...(user !== undefined && { user }) })
       return {

@@ -3,6 +3,7 @@ import { usageAnswer } from '../response-schemas.ts'
 import { defineRoute, Reply } from '../api.ts'
 import { csvRow } from '../export.ts'
 import { fail } from '../errors.ts'
+import { readSpan } from '../read-span.ts'
 import { moment, rowId } from '../schemas.ts'
 import { ownerOf } from '../session-user.ts'
 
@@ -33,9 +34,9 @@ export const usageRoutes = [
       if (owner !== undefined && query.user !== undefined && query.user !== owner)
         throw fail('forbidden', {}, { param: 'user' })
       const user = owner ?? query.user
-      const until = query.until === undefined ? parts.clock.now() + 1 : Date.parse(query.until)
+      const { until = parts.clock.now() + 1, since = until - spanMs } = readSpan(query)
       const found = await parts.storage.journal.usage({
-        since: query.since === undefined ? until - spanMs : Date.parse(query.since),
+        since,
         until,
         ...(user !== undefined && { user }),
         ...(query.key !== undefined && { keyId: query.key }),
