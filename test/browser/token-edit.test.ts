@@ -230,3 +230,25 @@ t.test('a late answer leaves the page and the dialog alone that the user has ope
   }
   t.strictSame(faults, [])
 })
+
+t.test('a new secret is shown even if its dialog was closed before it arrived', { skip }, async t => {
+  const browsing = await browse(t, { simulated: true })
+  const { url, keyId, faults } = browsing
+  const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
+  const dialog = page.locator('dialog[open]')
+  await page.goto(`${url}/console/tokens/${keyId}`)
+  await dialog.getByRole('button', { name: 'Rotate' }).click()
+  const { promise: late, resolve: answer } = Promise.withResolvers<void>()
+  await page.route('**/rotate', async route => {
+    await late
+    await route.continue()
+  })
+  await dialog.locator('[type=submit]').click()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  answer()
+  t.match(await dialog.locator('pre').first().textContent(), /^sk-/)
+  await dialog.getByRole('button', { name: "I've saved it" }).click()
+  await dialog.waitFor({ state: 'detached' })
+  t.strictSame(faults, [])
+})

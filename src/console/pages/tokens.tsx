@@ -2,7 +2,7 @@ import { useRoute } from 'preact-iso'
 import { useState } from 'preact/hooks'
 import { useLoad } from '../api/load.ts'
 import { useMay } from '../api/session.ts'
-import type { Key, KeyList, KeyTotals } from '../api/shapes.ts'
+import type { Key, KeyList, KeyTotals, KeyWithSecret } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
 import { FilterBar, FindFilter, PickFilter } from '../kit/filter-bar.tsx'
@@ -24,6 +24,7 @@ import { CreateKey } from './tokens/create-key.tsx'
 import { KeyDrawer } from './tokens/key-drawer.tsx'
 import { keyStatus } from './tokens/key-status.ts'
 import { OwnCeilings } from './tokens/own-ceilings.tsx'
+import { ShownOnce } from './tokens/shown-once.tsx'
 
 const pageRows = 50
 
@@ -44,6 +45,12 @@ export function Tokens() {
     setTurn(last => last + 1)
     load.reload()
     totals.reload()
+  }
+  // A new secret is shown even if the dialog was closed before it arrived.
+  const [made, setMade] = useState<KeyWithSecret | null>(null)
+  const show = (one: KeyWithSecret) => {
+    setMade(one)
+    changed()
   }
   const list = `/console/tokens${setQuery(query, { new: null })}`
   return (
@@ -97,8 +104,9 @@ export function Tokens() {
           )
         }
       </Loaded>
-      {makes && query['new'] && <CreateKey onCreated={changed} onClose={() => route(list, true)} />}
-      {id && <KeyDrawer key={id} id={id} onChanged={changed} onClose={() => route(list)} />}
+      {makes && query['new'] && <CreateKey onMade={show} onClose={() => route(list, true)} />}
+      {id && <KeyDrawer key={id} id={id} onChanged={changed} onMade={show} onClose={() => route(list)} />}
+      {made && <ShownOnce made={made} onClose={() => setMade(null)} />}
     </Page>
   )
 }

@@ -1,23 +1,25 @@
-import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import type { KeyWithSecret } from '../../api/shapes.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Form } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { KeyFields, readKeyFields } from './key-fields.tsx'
-import { ShownOnce } from './shown-once.tsx'
 
-export function CreateKey({ onCreated, onClose }: { readonly onCreated: () => void; readonly onClose: () => void }) {
-  const [made, setMade] = useState<KeyWithSecret | null>(null)
-  if (made) return <ShownOnce made={made} onClose={onClose} />
+export function CreateKey({
+  onMade,
+  onClose,
+}: {
+  readonly onMade: (made: KeyWithSecret) => void
+  readonly onClose: () => void
+}) {
   return (
     <Dialog title={t('tokens.create')} onClose={onClose}>
       <Form
         submit={t('create')}
         onCancel={onClose}
         onSubmit={async values => {
-          setMade(await call<KeyWithSecret>('/keys', { method: 'POST', body: readKeyFields(values) }))
-          onCreated()
+          onMade(await call<KeyWithSecret>('/keys', { method: 'POST', body: readKeyFields(values) }))
+          onClose()
         }}
       >
         <KeyFields />

@@ -19,7 +19,6 @@ import { periodText } from '../../words/period.ts'
 import { t } from '../../words/index.ts'
 import { EditKey } from './edit-key.tsx'
 import { keyStatus } from './key-status.ts'
-import { ShownOnce } from './shown-once.tsx'
 
 type Asking = 'edit' | 'rotate' | 'revoke' | null
 
@@ -27,17 +26,18 @@ type Asking = 'edit' | 'rotate' | 'revoke' | null
 export function KeyDrawer({
   id,
   onChanged,
+  onMade,
   onClose,
 }: {
   readonly id: string
   readonly onChanged: () => void
+  readonly onMade: (made: KeyWithSecret) => void
   readonly onClose: () => void
 }) {
   const path = `/keys/${encodeURIComponent(id)}`
   const load = useLoad<Key>(path)
   const makes = useMay('keys')
   const [asking, setAsking] = useState<Asking>(null)
-  const [rotated, setRotated] = useState<KeyWithSecret | null>(null)
   const took = (key: Key) => {
     load.put(key)
     setAsking(null)
@@ -80,9 +80,8 @@ export function KeyDrawer({
               <RotateKey
                 onCancel={() => setAsking(null)}
                 onRotate={async overlap_seconds => {
-                  setRotated(await call<KeyWithSecret>(`${path}/rotate`, { method: 'POST', body: { overlap_seconds } }))
+                  onMade(await call<KeyWithSecret>(`${path}/rotate`, { method: 'POST', body: { overlap_seconds } }))
                   load.reload()
-                  onChanged()
                   setAsking(null)
                 }}
               />
@@ -108,7 +107,6 @@ export function KeyDrawer({
           </div>
         )}
       </Loaded>
-      {rotated && <ShownOnce made={rotated} onClose={() => setRotated(null)} />}
     </Dialog>
   )
 }
