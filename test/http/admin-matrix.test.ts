@@ -705,8 +705,7 @@ t.test('positions of other lists, and days that no charge has, are refused with 
   t.match((await admin.get('/api/costs?user=,')).body, { error: { field: 'user' } }, 'no user is not every user')
   const [early, late] = ['2026-11-01T00:00:00Z', '2026-11-02T00:00:00Z']
   for (const { method, url, query, contentType } of apiRoutes) {
-    const { since, until } =
-      (query as { properties?: { since?: object; until?: object } } | undefined)?.properties ?? {}
+    const { since, until }: { since?: object; until?: object } = query?.properties ?? {}
     if (method !== 'GET' || !since || !until || contentType === 'text/event-stream') continue
     t.match(
       (await admin.get(`${url}?since=${late}&until=${early}`)).body,
