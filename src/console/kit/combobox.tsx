@@ -91,9 +91,7 @@ export function Combobox({
       else if (shown.length > 0) setAt((at + step + shown.length + (at < 0 && step < 0 ? 1 : 0)) % shown.length)
     } else if (event.key === 'Enter' && (open || typed)) {
       event.preventDefault()
-      const option = shown[at]
-      if (option) pick(option)
-      // Keys may have the same name: the user chooses in the list.
+      if (shown[at]) pick(shown[at])
       else if (named(options, text.trim()).length > 1) setAt(0)
       else take()
     } else if (event.key === 'Escape' && open) {
@@ -172,7 +170,10 @@ function Options({
   )
 }
 
-/** The options with a value or a text: names that differ only by case may be of different users. */
+/**
+ * The options with a value or a text. Names that differ only by case may be of different users, and several keys may
+ * have the same name: then the user chooses in the list.
+ */
 function named(options: readonly Option[], wanted: string): readonly Option[] {
   const tests: readonly ((one: Option) => boolean)[] = [
     one => one.value === wanted,
