@@ -227,6 +227,8 @@ t.test('a form keeps its text when the session ends, and is sent after the user 
   await again.getByText('Your session has expired').waitFor()
   t.equal(await page.locator('[type=password]').evaluateAll(all => all.map(one => one.value).join('')), '')
   t.equal(await form.locator('[name=name]').inputValue(), 'ben')
+  t.equal(await again.locator('[name=name]').inputValue(), 'root')
+  await again.locator('[name=password]:focus').waitFor()
   for (const variant of variants) {
     await showAs(page, variant)
     t.strictSame(await lookAt(page), [], `${variant.theme} ${variant.width}`)

@@ -57,10 +57,12 @@ function SignIn({ next: wanted }: { readonly next: string | undefined }) {
   const next = safeNext(wanted)
   const errand = wanted !== undefined && next.length <= 500 ? { next } : {}
   const top = useRef<HTMLDivElement>(null)
-  useEffect(() => top.current?.querySelector<HTMLInputElement>('[name=name]')?.focus(), [])
+  const user = state.kind === 'in' ? state.session.user.name : undefined
+  const first = user === undefined ? 'name' : 'password'
+  useEffect(() => top.current?.querySelector<HTMLInputElement>(`[name=${first}]`)?.focus(), [])
   return (
     <div class="stack" ref={top}>
-      {state.kind === 'in' && (
+      {user !== undefined && (
         <p class="note warn" role="status">
           {t('login.expired')}
         </p>
@@ -71,7 +73,7 @@ function SignIn({ next: wanted }: { readonly next: string | undefined }) {
           submit={t('login')}
           onSubmit={values => logIn(values.get('name'), values.get('password')).catch(explainDelay)}
         >
-          <TextField name="name" label={t('user.name')} autocomplete="username" />
+          <TextField name="name" label={t('user.name')} value={user ?? ''} autocomplete="username" />
           <TextField name="password" label={t('password')} type="password" autocomplete="current-password" />
         </Form>
       )}
