@@ -285,8 +285,10 @@ const paths = apiRoutes.map(({ method, url }) => ({
 /** The refusal of a method that a path does not have, or of an unknown path. */
 function unknownEndpoint({ method, url }: FastifyRequest): Failure {
   const path = url.split('?', 1)[0] ?? ''
-  const allow = paths.flatMap(one => (one.pattern.test(path) ? one.method : [])).join(', ')
-  if (allow === '') return fail('not_found')
+  // Several endpoints may match: `/api/keys/totals` is a path of its own, and one of `/api/keys/:id`.
+  const methods = new Set(paths.flatMap(one => (one.pattern.test(path) ? one.method : [])))
+  if (methods.size === 0) return fail('not_found')
+  const allow = [...methods].join(', ')
   return fail('method_not_allowed', { path, method, allow }, { headers: { allow } })
 }
 
