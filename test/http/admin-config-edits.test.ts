@@ -45,6 +45,11 @@ t.test('groups that a program declares at once are all written', async t => {
     names.map(() => 200),
   )
   t.match([...started.gateway.plan.groups.keys()], ['default', 'partner', 'one', 'two', 'three', 'four'])
+  const again = await Promise.all(Array.from({ length: 40 }, () => root.ask('PUT', '/api/groups/one', { rpm: 5 })))
+  t.ok(
+    again.every(({ status }) => status === 200),
+    'a group that does not change waits for none',
+  )
 })
 
 t.test('a change is proposed, written in place and applied, or nothing is changed', async t => {
