@@ -3,20 +3,12 @@ import { dateIn, isTimeZone } from '../util/index.ts'
 import type { AdminRequest } from './api.ts'
 import { fail } from './errors.ts'
 import { refuse } from './reasons.ts'
-import { day as daySchema } from './schemas.ts'
+import { day as daySchema, names } from './schemas.ts'
 import { ownerOf } from './session-user.ts'
 
 export const dayMs = 86_400_000
 
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const
-const names = {
-  type: 'string',
-  minLength: 1,
-  maxLength: 1_000,
-  // Commas alone would be no filter.
-  pattern: '[^,]',
-  description: 'One value, or several separated by commas.',
-} as const
 
 /** The query of costs: days in a time zone, and filters. */
 export const costQuery = {

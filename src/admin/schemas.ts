@@ -44,6 +44,14 @@ export const month = {
   pattern: '^\\d{4}-(0[1-9]|1[0-2])$',
   description: 'Month, such as 2026-11. The default is the current month.',
 } as const
+export const names = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 1_000,
+  // Commas alone would be no filter.
+  pattern: '[^,]',
+  description: 'One value, or several separated by commas.',
+} as const
 
 /** The reason for refusing a text that does not match a pattern, by pattern. */
 export const patternReasons: ReadonlyMap<string, Reason> = new Map([
@@ -55,6 +63,7 @@ export const patternReasons: ReadonlyMap<string, Reason> = new Map([
   ...Object.values(cursors).map(({ pattern }): [string, Reason] => [pattern, 'not_position']),
   [day.pattern, 'day'],
   [month.pattern, 'month'],
+  [names.pattern, 'missing'],
   [decimal, 'not_decimal'],
 ])
 

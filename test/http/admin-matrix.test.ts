@@ -704,7 +704,11 @@ t.test('positions of other lists, and days that no charge has, are refused with 
       if (!isOwn) t.match(body, { error: { field: 'before', reason: 'not_position' } }, `${list} of ${other}`)
     }
   t.match((await admin.get('/api/objects?before=x')).body, { error: { field: 'before', reason: 'not_position' } })
-  t.match((await admin.get('/api/costs?user=,')).body, { error: { field: 'user' } }, 'no user is not every user')
+  t.match(
+    (await admin.get('/api/costs?user=,')).body,
+    { error: { field: 'user', reason: 'missing' } },
+    'no user is not every user',
+  )
   const [early, late] = ['2026-11-01T00:00:00Z', '2026-11-02T00:00:00Z']
   for (const { method, url, query, contentType } of apiRoutes) {
     const { since, until }: { since?: object; until?: object } = query?.properties ?? {}
