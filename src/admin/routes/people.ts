@@ -268,11 +268,11 @@ export const peopleRoutes = [
       const name = request.params['name'] ?? ''
       if (name.length > userName.maxLength || !new RegExp(userName.pattern, 'u').test(name))
         throw refuse('invalid', 'not_user_name', { field: 'name' }, { param: 'name' })
-      const { users } = parts.storage
-      needRightsOver(request, body.role, (await users.find(name))?.role)
+      const known = await parts.storage.users.find(name)
+      needRightsOver(request, body.role, known?.role)
       if (body.group !== undefined) checkGroup(parts.plan(), body.group)
       const change = readChange(body, request, by)
-      const isNew = !(await users.find(name)) && (await createUser(request, name, body))
+      const isNew = !known && (await createUser(request, name, body))
       const user = await changeUser(request, name, change)
       if (!isNew) return userView.show(user)
       const headers = { 'content-type': 'application/json; charset=utf-8' }
