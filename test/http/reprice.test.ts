@@ -256,3 +256,22 @@ t.test('a price that became free is refunded, a free one that got a price is cha
   t.match(await repriceCharges(started.plan, other, ever, { apply }), { charges: 1, changed: 0, booked: 0 })
   t.equal(await isSound(t, other, started.plan, 'charged'), 20_000)
 })
+
+t.test('a replacement sends no event about a budget that was changed since the charge', async t => {
+  const started = await start(t, { upstreams: ['alpha', 'text'] })
+  const { storage } = started.gateway
+  await storage.users.change('local', { budget: 100_000 }, 'boss')
+  started.upstream.answer({ created: 1, data: [picture(1000, 1000)] })
+  await (await started.post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a' })).arrayBuffer()
+  await started.settled()
+  await storage.users.change('local', { budget: 1_000_000 }, 'boss')
+  const budgetEvents = async () => (await storage.events.after(0, 100)).filter(({ kind }) => kind.startsWith('budget.'))
+  const before = await budgetEvents()
+  const { plan } = await start(t, {
+    upstreams: ['alpha', 'text'],
+    edit: [[/alpha, prices: \{ 1K: "0.02"/, 'alpha, prices: { 1K: "0.09"']],
+  }).then(({ gateway }) => gateway)
+  t.match(await repriceCharges(plan, storage, ever, { apply }), { changed: 1, booked: 1 })
+  t.same(await budgetEvents(), before)
+  await isSound(t, storage, plan, 'of a user with a budget')
+})

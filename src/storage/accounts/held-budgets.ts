@@ -39,3 +39,11 @@ export function readHeld(words: string | null): {
   })
   return { isKeyBounded: all.includes(keyWord), budgets }
 }
+
+/** The payers alone: a charge that is booked much later sends no event about the former amounts of their budgets. */
+export function withoutBudgets(words: string): string {
+  return words
+    .split(' ')
+    .filter(word => !word.includes(':'))
+    .join(' ')
+}

@@ -1,7 +1,9 @@
 import { amountOfItems } from '../../domain/charge.ts'
 import { repricedId, type Repricing } from '../../domain/reprice.ts'
+import { withoutBudgets } from '../accounts/held-budgets.ts'
 import { insertRows } from '../insert-rows.ts'
 import { ask, type QueryProgram } from '../query.ts'
+import { textOrNull } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { factValues } from './fact-values.ts'
 import { chargeItemColumns, chargeItemValues } from './charge-item.ts'
@@ -32,7 +34,9 @@ export function* reprice(
   const posted = [...facts, 0, amount, lines.length, charge.delivery, at, null] as const
   const settled = chargeRow(identity, posted, [JSON.stringify(rule)])
   // The same accounts pay as before, also a balance or the account of an end user.
-  const [{ levels = null } = {}] = yield ask('SELECT levels FROM charge WHERE id = ?', charge.id)
+  const [before] = yield ask('SELECT levels FROM charge WHERE id = ?', charge.id)
+  const held = before ? textOrNull(before, 'levels') : null
+  const levels = held === null ? null : withoutBudgets(held)
   const row = { ...settled, levels, reason: `reprices ${charge.id}: ${reason}`, created_at: charge.createdAt }
   const own = lines.map(line => toRow(chargeItemColumns, chargeItemValues(id, line)))
   yield* insertRows('line', chargeItemColumns, own)
