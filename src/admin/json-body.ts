@@ -15,6 +15,11 @@ export function jsonParser<R>(parse: (request: R, text: string, done: Done) => v
   }
 }
 
+/** Refuses a body of another type, unless it is absent. */
+export function refuseOtherBody(_request: unknown, bytes: Buffer, done: Done): void {
+  done(bytes.length === 0 ? null : refuse('invalid', 'not_json', {}))
+}
+
 function notUnicode(field: string): Failure {
   return refuse('invalid', 'not_unicode', { field }, { param: field })
 }

@@ -8,7 +8,7 @@ import { assetRoutes } from './assets.ts'
 import { type Duty, may } from './duties.ts'
 import { chooseEncoding, compressOnTheWay } from './encoding.ts'
 import { fail } from './errors.ts'
-import { jsonParser } from './json-body.ts'
+import { jsonParser, refuseOtherBody } from './json-body.ts'
 import { pageRoutes } from './pages/index.ts'
 import type { AdminParts } from './parts.ts'
 import { apiRoutes } from './routes/index.ts'
@@ -74,6 +74,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
   app.removeAllContentTypeParsers()
   const parse = jsonParser(app.getDefaultJsonParser('error', 'error'))
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, parse)
+  app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, refuseOtherBody)
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(securityHeaders(request.url)).header('x-request-id', request.id).header('request-id', request.id)
   })

@@ -645,11 +645,11 @@ t.test('a body is JSON in UTF-8, and its texts are stored as they are sent', asy
     ['DELETE', '/api/keys/by-name/none?user=ben', 204],
     ['DELETE', '/api/users/nobody', 404],
     ['POST', '/api/config/reload', 200],
-  ] as const) {
-    const headers = { authorization, 'content-type': json }
-    const answer = await fetch(started.url + path, { method, headers })
-    t.equal(answer.status, status, `${method} ${path} with the type of a body that is absent`)
-  }
+  ] as const)
+    for (const type of [json, 'text/plain', 'application/x-www-form-urlencoded']) {
+      const answer = await fetch(started.url + path, { method, headers: { authorization, 'content-type': type } })
+      t.equal(answer.status, status, `${method} ${path} with ${type}, the type of a body that is absent`)
+    }
   for (const [path, body, field] of [
     ['/api/users/ben/topups', { amount: '1', note: 'a\ud800b' }, 'note'],
     ['/api/users/ben/topups', { amount: '1', note: 'a\u0000b' }, 'note'],
