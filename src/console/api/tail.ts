@@ -16,11 +16,11 @@ export function useTail(filter: string | null, onRecord: (record: LogRecord) => 
       return undefined
     }
     const gone = new AbortController()
+    let current: EventSource | undefined
     const open = () => {
       if (gone.signal.aborted) return
       setState('joining')
-      const source = new EventSource(`/api/logs/tail${filter}`)
-      gone.signal.addEventListener('abort', () => source.close())
+      const source = (current = new EventSource(`/api/logs/tail${filter}`))
       source.addEventListener('open', () => setState('live'))
       source.addEventListener('error', () => {
         setState('joining')
@@ -34,7 +34,10 @@ export function useTail(filter: string | null, onRecord: (record: LogRecord) => 
       source.addEventListener('log', event => latest.current(JSON.parse(event.data as string) as LogRecord))
     }
     open()
-    return () => gone.abort()
+    return () => {
+      gone.abort()
+      current?.close()
+    }
   }, [filter])
   return state
 }
