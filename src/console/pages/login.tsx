@@ -27,9 +27,20 @@ export function SignInAgain() {
   const dialog = useRef<HTMLDialogElement>(null)
   useLayoutEffect(() => {
     for (const field of document.querySelectorAll<HTMLInputElement>('[type=password]')) field.value = ''
-    const opened = dialog.current
-    opened?.showModal()
-    return () => opened?.close()
+    const cover = dialog.current
+    if (!cover) return undefined
+    cover.showModal()
+    // A dialog that opens later, such as one that shows a new secret, would be above this one.
+    const others = new MutationObserver(changes => {
+      if (changes.every(({ target }) => target === cover)) return
+      cover.close()
+      cover.showModal()
+    })
+    others.observe(document, { subtree: true, attributeFilter: ['open'] })
+    return () => {
+      others.disconnect()
+      cover.close()
+    }
   }, [])
   return (
     <dialog
