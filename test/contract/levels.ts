@@ -499,6 +499,28 @@ export async function zoneChangeContract(t: Test, make: Harness): Promise<void> 
     t.match(await second.keys.find(key.id), { spent: 100, held: 0 })
   })
 
+  await t.test('a day that began in an earlier zone, which was ahead, is no finding', async t => {
+    const clock = clockAt(Date.UTC(2027, 4, 31, 16))
+    const harness = await make()
+    const storages = [await harness.open('gateway', clock, undefined, 'Asia/Tokyo')]
+    t.teardown(async () => {
+      for (const storage of storages) await storage.close()
+      await harness.close()
+    })
+    const [first] = storages as [Storage]
+    const { key, facts } = await somebody(first)
+    const request = heldBy(key, 80, facts, [])
+    await first.ledger.hold(request)
+    await first.ledger.line(request.facts.id, line(0, { price: 80 }))
+    await first.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+    await first.close()
+    clock.set(Date.UTC(2027, 4, 31, 16, 1))
+    const second = await harness.open('gateway', clock)
+    storages[0] = second
+    clock.set(Date.UTC(2027, 5, 1, 0, 30))
+    t.same((await second.books.verify()).problems, [])
+  })
+
   await t.test('a refund of a month that is the same in every zone goes back to it', async t => {
     const clock = clockAt(noon)
     const harness = await make()

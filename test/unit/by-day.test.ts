@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { periodStartsAt } from '../../src/domain/budget.ts'
+import { mergeParts } from '../../src/storage/accounts/merge-parts.ts'
 import { bookSpending } from '../../src/storage/accounts/book-spending.ts'
 import { byDay } from '../../src/storage/by-day.ts'
 import { bookKeySpending } from '../../src/storage/keys/book-key-spending.ts'
@@ -9,6 +10,7 @@ import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { clockAt, newKey } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
 
+const hour = 3_600_000
 const before = Date.UTC(2026, 9, 24, 12)
 const after = Date.UTC(2026, 9, 25, 12)
 
@@ -24,6 +26,15 @@ t.test('bookings of two days come day after day, each in its original order', as
   t.same(
     byDay('UTC', [after + 1, after], at => at),
     [[after + 1, after]],
+  )
+})
+
+t.test('the last hour of a day is booked apart, because only it may count on the next day', async t => {
+  const midnight = Date.UTC(2026, 9, 25)
+  const [early, late] = [midnight - hour - 1, midnight - 1]
+  t.same(
+    byDay('UTC', [midnight, late, early], at => at),
+    [[early], [late], [midnight]],
   )
 })
 
@@ -79,7 +90,28 @@ t.test('rows are on the new day, with its sum, whatever the order of days and ke
   ])
 })
 
-const hour = 3_600_000
+t.test('the day of an ended process is not added to the next day, where a clock that is ahead has booked', async t => {
+  const path = join(t.testdir(), 'tollgate.db')
+  const storage = await openDatabase({ url: `sqlite:${path}`, clock: clockAt(before) })
+  const connection = new Connection(path)
+  t.teardown(async () => {
+    connection.close()
+    await storage.close()
+  })
+  const midnight = Date.UTC(2026, 9, 25)
+  connection.transact(() => {
+    connection.run(bookSpending({ zone: 'UTC', part: 'gone.1' }, [['key', 70, before, 'ann', 'lab']], before))
+    connection.run(bookSpending({ zone: 'UTC', part: '' }, [['key', 5, midnight + 60_000, 'ann', 'lab']], midnight))
+    t.equal(connection.run(mergeParts({ zone: 'UTC' }, midnight - 60_000)), 2)
+  })
+  const read = (sql: string): unknown => connection.all({ sql, params: [] }).map(row => ({ ...row }))
+  t.match(read(`SELECT part, spent, day_start, day_spent FROM account WHERE kind = 'user'`), [
+    { part: '', spent: 75, day_start: midnight, day_spent: 5 },
+  ])
+  t.match(read(`SELECT start, spent FROM account_spell WHERE kind = 'user' AND period = 'day'`), [
+    { start: dayOf(before), spent: 70 },
+  ])
+})
 
 function dayOf(at: number): number {
   return periodStartsAt(at, 'UTC').day

@@ -32,7 +32,7 @@ export function* mergeParts(identity: Pick<WriterIdentity, 'zone'>, at: number):
     const [kind, name, part] = [text(row, 'kind') as LevelKind, text(row, 'name'), text(row, 'part')]
     const account = { kind, name, part: mainPart }
     const own = whole(row, 'day_start')
-    if (own > 0 && own !== day) past.push([account, own, whole(row, 'day_spent')])
+    if (own > 0) past.push([account, own, whole(row, 'day_spent')])
     for (const row of yield ask(pastOf, kind, name, part, own))
       past.push([account, whole(row, 'start'), whole(row, 'spent')])
     yield ask('DELETE FROM account WHERE kind = ? AND name = ? AND part = ?', kind, name, part)
@@ -42,12 +42,13 @@ export function* mergeParts(identity: Pick<WriterIdentity, 'zone'>, at: number):
       name,
       part: mainPart,
       spent: whole(row, 'spent'),
-      day: whole(row, 'day_start') === day ? whole(row, 'day_spent') : 0,
+      day: 0,
       month: whole(row, 'month_start') === month ? whole(row, 'month_spent') : 0,
       released: 0,
     })
   }
-  // This moves the main rows to the current day: their earlier days are stored with the past days.
+  // This moves the main rows to the current day: their earlier days are stored with the past days. Around midnight a
+  // main row may already be on the next day, so each day is added by its name.
   yield* moveAccounts(identity, moves, at)
   for (const [account, start, spent] of past) yield* addToDay(account, start, spent)
   return rows.length

@@ -7,6 +7,12 @@ import { RunningSums } from './running-sums.ts'
 /** Later than any day or month. */
 const never = Infinity
 
+/**
+ * A day in any zone begins less than this before it begins in UTC, by a clock that is an hour ahead: rows may already
+ * be on a day that begins later in this zone.
+ */
+const widestMs = 15 * 3_600_000
+
 const words = { day: 'today', month: 'this month' } as const
 
 /**
@@ -80,7 +86,7 @@ export function auditRunning(
     // A row of another day or month has spent nothing in the current one, except what it has left there.
     const [current] = found.length > 0 ? found : periods
     // At midnight some rows may already be on the new day; they can be verified a little later.
-    if (!running || !current || found.length > 1 || current.from < since) return []
+    if (!running || !current || found.length > 1 || current.start <= since + widestMs) return []
     const { has, spent, isRight } = compare(running, payer, rows, { period, start: current.start, left })
     return isRight ? [] : [`${payer}: has spent ${has} ${words[period]}, its charges say ${spent}`]
   })
