@@ -44,7 +44,9 @@ t.test('groups that a program declares at once are all written', async t => {
     put.map(({ status }) => status),
     names.map(() => 200),
   )
-  t.match([...started.gateway.plan.groups.keys()], ['default', 'partner', 'one', 'two', 'three', 'four'])
+  const groups = [...started.gateway.plan.groups.keys()]
+  t.same(new Set(groups), new Set(['default', 'partner', ...names]), 'each of them')
+  t.equal(groups.length, 6)
   const again = await Promise.all(Array.from({ length: 40 }, () => root.ask('PUT', '/api/groups/one', { rpm: 5 })))
   t.ok(
     again.every(({ status }) => status === 200),
