@@ -1,4 +1,4 @@
-import { mayServe, type OperationsByName, serves, starsIn } from '../domain/index.ts'
+import { modelMatcher, type OperationsByName, starsIn } from '../domain/index.ts'
 import { isAllFree } from './free-operations.ts'
 import type { Report } from './report.ts'
 import { suggest } from './suggest.ts'
@@ -232,11 +232,14 @@ function checkOperationKeys(root: Tree, path: Path, known: readonly string[], re
   }
 }
 
+type Known = { readonly models: readonly string[]; readonly isKnown: (listed: string) => boolean }
+
 function checkGroups(root: Tree, report: Report): void {
   const models = entriesOf(root, ['models']).map(entry => entry.key)
+  const isKnown = modelMatcher(models)
   for (const { key } of entriesOf(root, ['groups'])) {
-    checkGroupModels(root, ['groups', key, 'models'], models, report)
-    checkAliases(root, ['groups', key, 'aliases'], models, report)
+    checkGroupModels(root, ['groups', key, 'models'], { models, isKnown }, report)
+    checkAliases(root, ['groups', key, 'aliases'], { models, isKnown }, report)
   }
   const { node, whole } = findNode(root, ['groups'])
   if (!whole || node.kind !== 'map' || node.unknown || node.entries.some(entry => entry.key === 'default')) return
@@ -245,18 +248,18 @@ function checkGroups(root: Tree, report: Report): void {
 }
 
 /** Without this check, a misspelled name would only cause refusals of clients. */
-function checkGroupModels(root: Tree, path: Path, known: readonly string[], report: Report): void {
+function checkGroupModels(root: Tree, path: Path, { models, isKnown }: Known, report: Report): void {
   for (const i of positionsOf(root, path)) {
     const pattern = textAt(root, [...path, i])
-    if (pattern === undefined || known.some(model => serves([pattern], model) || mayServe(model, pattern))) continue
-    const remedy = suggest(pattern, known)
+    if (pattern === undefined || isKnown(pattern)) continue
+    const remedy = suggest(pattern, models)
     const message = `there is no model '${pattern}'`
     report.atValue([...path, i], { code: 'group_model_unknown', message, ...(remedy && { remedy }) })
   }
 }
 
 /** An alias is a plain name for one model. */
-function checkAliases(root: Tree, path: Path, known: readonly string[], report: Report): void {
+function checkAliases(root: Tree, path: Path, { models, isKnown }: Known, report: Report): void {
   for (const { key: alias } of entriesOf(root, path)) {
     const at = [...path, alias]
     if (starsIn(alias) > 0) {
@@ -264,9 +267,8 @@ function checkAliases(root: Tree, path: Path, known: readonly string[], report: 
       report.atKey(at, { code: 'alias_wildcard', message, remedy: 'add an alias for each name' })
     }
     const model = textAt(root, at)
-    if (model === undefined || (starsIn(model) === 0 && known.some(one => one === model || mayServe(one, model))))
-      continue
-    const remedy = suggest(model, known)
+    if (model === undefined || (starsIn(model) === 0 && isKnown(model))) continue
+    const remedy = suggest(model, models)
     const message = `there is no model '${model}'`
     report.atValue(at, { code: 'alias_model_unknown', message, ...(remedy && { remedy }) })
   }
