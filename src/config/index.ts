@@ -33,7 +33,7 @@ import { noteTexts } from './shown-texts.ts'
 import { type TracedValue, traceSettings } from './trace-values.ts'
 import { checkVendorKeys } from './check-vendor-keys.ts'
 
-export { applyEdits, type ConfigEdit, type ConfigTexts, type Edited } from './edit/apply-edits.ts'
+export { applyEdits, type ConfigEdit, type ConfigTexts, type Edited, readEditable } from './edit/apply-edits.ts'
 export { type Editable, listEditable } from './edit/list-editable.ts'
 export { type FileDiff, showDiff } from './edit/show-diff.ts'
 export { shownLines } from './edit/shown-lines.ts'

@@ -10,7 +10,7 @@ import {
   type Edited,
   type FileDiff,
   type Finding,
-  listEditable,
+  readEditable,
   showDiff,
   shownLines,
 } from '../config/index.ts'
@@ -87,10 +87,8 @@ export class ConfigEditor {
 
   /** The editable entries as written. @throws Error if the files are unreadable */
   async list(): Promise<{ readonly base: string } & Editable> {
-    const texts = await this.#source.texts()
-    const read = await applyEdits(texts, this.#source.env, [])
-    if (!read.ok) throw new Error(read.why)
-    return { base: baseOf(read.texts), ...(await listEditable(read.texts, this.#source.env)) }
+    const { texts, ...list } = await readEditable(await this.#source.texts(), this.#source.env)
+    return { base: baseOf(texts), ...list }
   }
 
   async propose(edits: readonly ConfigEdit[]): Promise<Proposal | NotProposed> {
