@@ -27,8 +27,8 @@ const byCaller = 'by-caller'
  * be requested has a price. Works on the tree, so that one finding does not hide another.
  */
 export function checkNames(root: Tree, known: KnownNames, report: Report): void {
-  const families = entriesOf(root, ['families']).map(entry => entry.key)
-  const upstreams = entriesOf(root, ['upstreams']).map(entry => entry.key)
+  const families = new Set(entriesOf(root, ['families']).map(entry => entry.key))
+  const upstreams = new Set(entriesOf(root, ['upstreams']).map(entry => entry.key))
   const models = entriesOf(root, ['models']).map(entry => entry.key)
   const plain = new Set(models.filter(name => starsIn(name) === 0))
   for (const key of models) {
@@ -42,8 +42,9 @@ export function checkNames(root: Tree, known: KnownNames, report: Report): void 
     const operation = textAt(root, ['routes', i, 'operation'])
     if (operation !== undefined) operations.push(operation)
     checkQuery(root, i, report)
-    if (known.dialects) checkName(root, ['routes', i, 'dialect'], 'dialect', [...known.dialects, byCaller], report)
-    if (known.answers) checkName(root, ['routes', i, 'serve'], 'local answer', known.answers, report)
+    if (known.dialects)
+      checkName(root, ['routes', i, 'dialect'], 'dialect', new Set([...known.dialects, byCaller]), report)
+    if (known.answers) checkName(root, ['routes', i, 'serve'], 'local answer', new Set(known.answers), report)
   }
   if (operations.length > 0) checkOperations(root, [...new Set(operations)], report)
   checkGroups(root, report)
@@ -76,10 +77,10 @@ function checkKind(root: Tree, key: 'storage' | 'counters', known: readonly stri
   })
 }
 
-function checkName(root: Tree, path: Path, kind: string, known: readonly string[], report: Report): void {
+function checkName(root: Tree, path: Path, kind: string, known: ReadonlySet<string>, report: Report): void {
   const name = textAt(root, path)
-  if (name === undefined || known.includes(name)) return
-  const remedy = suggest(name, known)
+  if (name === undefined || known.has(name)) return
+  const remedy = suggest(name, [...known])
   report.atValue(path, {
     code: `${kind.replace(' ', '_')}_unknown`,
     message: `there is no ${kind} '${name}'`,
@@ -88,7 +89,7 @@ function checkName(root: Tree, path: Path, kind: string, known: readonly string[
 }
 
 /** A model runs on one or more upstreams, at most once on each under one name. */
-function checkUpstreams(root: Tree, model: string, known: readonly string[], report: Report): void {
+function checkUpstreams(root: Tree, model: string, known: ReadonlySet<string>, report: Report): void {
   const path = ['models', model]
   const { node } = findNode(root, path)
   if (node.kind !== 'map' || node.unknown) return
@@ -121,7 +122,7 @@ function checkFallbackNames(root: Tree, model: string, known: ReadonlySet<string
   for (const i of positionsOf(root, path)) {
     const name = textAt(root, [...path, i])
     if (name !== model && known.has(name ?? '')) continue
-    const others = [...known].filter(other => other !== model)
+    const others = new Set([...known].filter(other => other !== model))
     checkName(root, [...path, i], 'fallback', others, report)
   }
 }
@@ -153,7 +154,7 @@ function checkPrice(root: Tree, model: string, { operations }: KnownNames, repor
 function checkOperations(root: Tree, known: readonly string[], report: Report): void {
   for (const { key: family } of entriesOf(root, ['families'])) {
     const streams = ['families', family, 'streams']
-    for (const i of positionsOf(root, streams)) checkName(root, [...streams, i], 'operation', known, report)
+    for (const i of positionsOf(root, streams)) checkName(root, [...streams, i], 'operation', new Set(known), report)
     checkOperationKeys(root, ['families', family, 'forward'], known, report)
     checkOperationKeys(root, ['families', family, 'calls'], known, report)
     checkDefaults(root, family, report)
