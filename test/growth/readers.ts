@@ -18,6 +18,8 @@ import { EventReading, JsonReading } from '../../plugins/token-usage/reading.ts'
 import { StreamEstimate } from '../../plugins/token-usage/stream-estimate.ts'
 import { checkNames } from '../../src/config/check-names.ts'
 import { compareSettings, showConfig, shownLines } from '../../src/config/index.ts'
+import type { Rule } from '../../src/config/lint/rule.ts'
+import { spendingRules } from '../../src/config/lint/spending.ts'
 import { readYaml } from '../../src/config/load.ts'
 import { Report } from '../../src/config/report.ts'
 import { Source } from '../../src/config/source.ts'
@@ -112,6 +114,16 @@ const added: Reader['kinds'] = {
     const prices = Array.from({ length: bytes / 32 }, (_, i) => [`models.m${i}.prices.input`, '0.50'])
     return Buffer.from(JSON.stringify(Object.fromEntries(prices)))
   },
+}
+
+function findExpensive(bytes: Buffer): void {
+  const models = Object.entries(settingsIn(bytes)).map(([name, price], i) => {
+    const prices = new Map([['input', { micros: i + Number(price) }]])
+    return [name, { name, enabled: true, free: false, limits: {}, prices }] as const
+  })
+  const plan = { models: new Map(models), currency: 'USD' }
+  const rule = spendingRules.find(({ id }) => id === 'expensive-model-without-limits')
+  for (const _finding of rule?.look({ plan } as unknown as Parameters<Rule['look']>[0]) ?? []);
 }
 
 /** Sections with as many entries as fit, with the names m0, m1 and so on. */
@@ -285,6 +297,7 @@ export const readers: readonly Reader[] = [
   },
   { name: 'names of a configuration', kinds: named, bytesMax: 1 << 17, read: checkNamesIn },
   { name: 'shown configuration', kinds: withSecrets, bytesMax: 1 << 17, read: showWhole },
+  { name: 'expensive models', kinds: added, bytesMax: 1 << 17, read: findExpensive },
   { name: 'changed settings', kinds: added, bytesMax: 1 << 17, read: bytes => compareSettings({}, settingsIn(bytes)) },
   { name: 'configuration', kinds: configurations, bytesMax: 1 << 14, read: bytes => readYaml(bytes.toString()) },
 ]
