@@ -1,5 +1,5 @@
 import { costParts, type CostPart } from '../domain/index.ts'
-import { dateIn, isTimeZone } from '../util/index.ts'
+import { dateIn, isTimeZone, readDate } from '../util/index.ts'
 import type { AdminRequest } from './api.ts'
 import { fail } from './errors.ts'
 import { refuse } from './reasons.ts'
@@ -33,21 +33,17 @@ export function daysOf(
   now: number,
 ): readonly [number, number] {
   if (!isTimeZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
-  const last = to === undefined ? dateIn(zone, now) : Date.parse(`${to}T00:00:00Z`)
-  const first = from === undefined ? last - 29 * dayMs : Date.parse(`${from}T00:00:00Z`)
-  for (const [param, day, given] of [
-    ['from', first, from],
-    ['to', last, to],
-  ] as const)
-    if (Number.isNaN(day) || (given !== undefined && !isDay(given, day)))
-      throw refuse('invalid', 'day', { field: param }, { param })
-  if (last < first) throw refuse('invalid', 'range_backward', {}, { param: 'from' })
-  return [first, last]
+  const first = from === undefined ? undefined : readDay('from', from)
+  const last = to === undefined ? dateIn(zone, now) : readDay('to', to)
+  if (first !== undefined && last < first) throw refuse('invalid', 'range_backward', {}, { param: 'from' })
+  return [first ?? last - 29 * dayMs, last]
 }
 
-/** Other years have other formats, and `Date` would accept 31 February as 3 March. */
-function isDay(text: string, midnight: number): boolean {
-  return text >= '1970' && text < '9999' && new Date(midnight).toISOString().slice(0, 10) === text
+/** Days in other years have other formats. @throws Failure for an invalid day */
+function readDay(param: 'from' | 'to', text: string): number {
+  const at = text >= '1970' && text < '9999' ? readDate(text) : undefined
+  if (at === undefined) throw refuse('invalid', 'day', { field: param }, { param })
+  return at
 }
 
 type Where = { readonly [P in CostPart]?: string }

@@ -1,3 +1,5 @@
+import { readDate } from '../util/index.ts'
+
 const form = /^(\d{4}-\d\d-\d\d)[Tt]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d\d:\d\d)$/
 /** The last moment of the year 9999; the format of later ones differs. */
 const lastMs = Date.UTC(10_000, 0) - 1
@@ -6,7 +8,5 @@ const lastMs = Date.UTC(10_000, 0) - 1
 export function isMoment(text: string): boolean {
   const day = form.exec(text)?.[1]
   const ms = day === undefined ? Number.NaN : Date.parse(text)
-  if (!(ms >= 0 && ms <= lastMs)) return false
-  // `Date` would accept 31 February as 3 March.
-  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(`${day}`)
+  return ms >= 0 && ms <= lastMs && readDate(`${day}`) !== undefined
 }

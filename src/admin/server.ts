@@ -79,7 +79,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     reply.headers(securityHeaders(request.url)).header('x-request-id', request.id).header('request-id', request.id)
   })
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(parts, error, request, reply))
-  app.setNotFoundHandler((request, reply) => answerError(parts, unknownEndpoint(request), request, reply))
+  app.setNotFoundHandler((request, reply) => answerError(parts, unknownEndpoint(app, request), request, reply))
   for (const route of [...apiRoutes, ...pageRoutes(apiRoutes), ...assetRoutes]) addRoute(app, route)
   await app.ready()
 
@@ -278,18 +278,13 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
   return storage.ledger.healthy() ? fail('internal') : fail('storage_unavailable', {}, { retryAfterMs: 1_000 })
 }
 
-const paths = apiRoutes.map(({ method, url }) => ({
-  method,
-  pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}/?$`),
-}))
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 /** The refusal of a method that a path does not have, or of an unknown path. */
-function unknownEndpoint({ method, url }: FastifyRequest): Failure {
+function unknownEndpoint(app: FastifyInstance, { method, url }: FastifyRequest): Failure {
   const path = url.split('?', 1)[0] ?? ''
-  // Several endpoints may match: `/api/keys/totals` is a path of its own, and one of `/api/keys/:id`.
-  const methods = new Set(paths.flatMap(one => (one.pattern.test(path) ? one.method : [])))
-  if (methods.size === 0) return fail('not_found')
-  const allow = [...methods].join(', ')
+  const allow = methods.filter(one => app.findRoute({ method: one, url: path })).join(', ')
+  if (allow === '' || !path.startsWith('/api/')) return fail('not_found')
   return fail('method_not_allowed', { path, method, allow }, { headers: { allow } })
 }
 

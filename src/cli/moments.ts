@@ -1,4 +1,4 @@
-import { dayIn, formatIn, isZone, localZone, momentIn, parseDuration } from '../index.ts'
+import { dayIn, formatIn, isZone, localZone, momentIn, parseDuration, readDate } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 
 /** A time range in milliseconds, and the zone in which its words were read. */
@@ -28,9 +28,9 @@ export function parseMoment(text: string, now: number, zone: string): number | u
     return isTime && minute < 60 && second < 60 ? momentIn(zone, { year, month, day, hour, minute, second }) : undefined
   }
   const written = zonedText.exec(text)?.[1]
-  const at = written === undefined ? Number.NaN : Date.parse(text.replace(' ', 'T'))
-  if (Number.isNaN(at) || !new Date(`${written}T00:00:00Z`).toISOString().startsWith(`${written}`)) return undefined
-  return at
+  if (written === undefined || readDate(written) === undefined) return undefined
+  const at = Date.parse(text.replace(' ', 'T'))
+  return Number.isNaN(at) ? undefined : at
 }
 
 /** @throws Exit 2 that names the accepted forms */

@@ -1,5 +1,6 @@
 import { access, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { isPostgres } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 
 /** Reports a missing file, or a folder in its place, before any work begins. @throws Exit with the code */
@@ -9,15 +10,13 @@ export async function needFile(file: string, code: number): Promise<void> {
 
 /** Reports missing files of an import; a database at an address is no file. @throws Exit */
 export async function needSources(...files: readonly (string | undefined)[]): Promise<void> {
-  for (const file of files) if (file !== undefined && !isAddress(file)) await needFile(file, exitCodes.failure)
+  for (const file of files) if (file !== undefined && !isPostgres(file)) await needFile(file, exitCodes.failure)
 }
 
 /** The same for a source that may be a folder. */
 export async function needFileOrFolder(source: string): Promise<void> {
-  if (!isAddress(source)) await isFolder(source, exitCodes.failure)
+  if (!isPostgres(source)) await isFolder(source, exitCodes.failure)
 }
-
-const isAddress = (source: string): boolean => /^postgres(?:ql)?:\/\//.test(source)
 
 /** @throws Exit with the code if there is neither a file nor a folder */
 async function isFolder(file: string, code: number): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { mayServe, type OperationsByName, serves, starsIn } from '../domain/index.ts'
+import { modelMatcher, type OperationsByName, starsIn } from '../domain/index.ts'
 import { isAllFree } from './free-operations.ts'
 import type { Report } from './report.ts'
 import { suggest } from './suggest.ts'
@@ -27,8 +27,8 @@ const byCaller = 'by-caller'
  * be requested has a price. Works on the tree, so that one finding does not hide another.
  */
 export function checkNames(root: Tree, known: KnownNames, report: Report): void {
-  const families = entriesOf(root, ['families']).map(entry => entry.key)
-  const upstreams = entriesOf(root, ['upstreams']).map(entry => entry.key)
+  const families = new Set(entriesOf(root, ['families']).map(entry => entry.key))
+  const upstreams = new Set(entriesOf(root, ['upstreams']).map(entry => entry.key))
   const models = entriesOf(root, ['models']).map(entry => entry.key)
   const plain = new Set(models.filter(name => starsIn(name) === 0))
   for (const key of models) {
@@ -42,8 +42,9 @@ export function checkNames(root: Tree, known: KnownNames, report: Report): void 
     const operation = textAt(root, ['routes', i, 'operation'])
     if (operation !== undefined) operations.push(operation)
     checkQuery(root, i, report)
-    if (known.dialects) checkName(root, ['routes', i, 'dialect'], 'dialect', [...known.dialects, byCaller], report)
-    if (known.answers) checkName(root, ['routes', i, 'serve'], 'local answer', known.answers, report)
+    if (known.dialects)
+      checkName(root, ['routes', i, 'dialect'], 'dialect', new Set([...known.dialects, byCaller]), report)
+    if (known.answers) checkName(root, ['routes', i, 'serve'], 'local answer', new Set(known.answers), report)
   }
   if (operations.length > 0) checkOperations(root, [...new Set(operations)], report)
   checkGroups(root, report)
@@ -76,10 +77,10 @@ function checkKind(root: Tree, key: 'storage' | 'counters', known: readonly stri
   })
 }
 
-function checkName(root: Tree, path: Path, kind: string, known: readonly string[], report: Report): void {
+function checkName(root: Tree, path: Path, kind: string, known: ReadonlySet<string>, report: Report): void {
   const name = textAt(root, path)
-  if (name === undefined || known.includes(name)) return
-  const remedy = suggest(name, known)
+  if (name === undefined || known.has(name)) return
+  const remedy = suggest(name, [...known])
   report.atValue(path, {
     code: `${kind.replace(' ', '_')}_unknown`,
     message: `there is no ${kind} '${name}'`,
@@ -88,7 +89,7 @@ function checkName(root: Tree, path: Path, kind: string, known: readonly string[
 }
 
 /** A model runs on one or more upstreams, at most once on each under one name. */
-function checkUpstreams(root: Tree, model: string, known: readonly string[], report: Report): void {
+function checkUpstreams(root: Tree, model: string, known: ReadonlySet<string>, report: Report): void {
   const path = ['models', model]
   const { node } = findNode(root, path)
   if (node.kind !== 'map' || node.unknown) return
@@ -121,7 +122,7 @@ function checkFallbackNames(root: Tree, model: string, known: ReadonlySet<string
   for (const i of positionsOf(root, path)) {
     const name = textAt(root, [...path, i])
     if (name !== model && known.has(name ?? '')) continue
-    const others = [...known].filter(other => other !== model)
+    const others = new Set([...known].filter(other => other !== model))
     checkName(root, [...path, i], 'fallback', others, report)
   }
 }
@@ -153,7 +154,7 @@ function checkPrice(root: Tree, model: string, { operations }: KnownNames, repor
 function checkOperations(root: Tree, known: readonly string[], report: Report): void {
   for (const { key: family } of entriesOf(root, ['families'])) {
     const streams = ['families', family, 'streams']
-    for (const i of positionsOf(root, streams)) checkName(root, [...streams, i], 'operation', known, report)
+    for (const i of positionsOf(root, streams)) checkName(root, [...streams, i], 'operation', new Set(known), report)
     checkOperationKeys(root, ['families', family, 'forward'], known, report)
     checkOperationKeys(root, ['families', family, 'calls'], known, report)
     checkDefaults(root, family, report)
@@ -232,11 +233,14 @@ function checkOperationKeys(root: Tree, path: Path, known: readonly string[], re
   }
 }
 
+type Known = { readonly models: readonly string[]; readonly isKnown: (listed: string) => boolean }
+
 function checkGroups(root: Tree, report: Report): void {
   const models = entriesOf(root, ['models']).map(entry => entry.key)
+  const isKnown = modelMatcher(models)
   for (const { key } of entriesOf(root, ['groups'])) {
-    checkGroupModels(root, ['groups', key, 'models'], models, report)
-    checkAliases(root, ['groups', key, 'aliases'], models, report)
+    checkGroupModels(root, ['groups', key, 'models'], { models, isKnown }, report)
+    checkAliases(root, ['groups', key, 'aliases'], { models, isKnown }, report)
   }
   const { node, whole } = findNode(root, ['groups'])
   if (!whole || node.kind !== 'map' || node.unknown || node.entries.some(entry => entry.key === 'default')) return
@@ -245,18 +249,18 @@ function checkGroups(root: Tree, report: Report): void {
 }
 
 /** Without this check, a misspelled name would only cause refusals of clients. */
-function checkGroupModels(root: Tree, path: Path, known: readonly string[], report: Report): void {
+function checkGroupModels(root: Tree, path: Path, { models, isKnown }: Known, report: Report): void {
   for (const i of positionsOf(root, path)) {
     const pattern = textAt(root, [...path, i])
-    if (pattern === undefined || known.some(model => serves([pattern], model) || mayServe(model, pattern))) continue
-    const remedy = suggest(pattern, known)
+    if (pattern === undefined || isKnown(pattern)) continue
+    const remedy = suggest(pattern, models)
     const message = `there is no model '${pattern}'`
     report.atValue([...path, i], { code: 'group_model_unknown', message, ...(remedy && { remedy }) })
   }
 }
 
 /** An alias is a plain name for one model. */
-function checkAliases(root: Tree, path: Path, known: readonly string[], report: Report): void {
+function checkAliases(root: Tree, path: Path, { models, isKnown }: Known, report: Report): void {
   for (const { key: alias } of entriesOf(root, path)) {
     const at = [...path, alias]
     if (starsIn(alias) > 0) {
@@ -264,9 +268,8 @@ function checkAliases(root: Tree, path: Path, known: readonly string[], report: 
       report.atKey(at, { code: 'alias_wildcard', message, remedy: 'add an alias for each name' })
     }
     const model = textAt(root, at)
-    if (model === undefined || (starsIn(model) === 0 && known.some(one => one === model || mayServe(one, model))))
-      continue
-    const remedy = suggest(model, known)
+    if (model === undefined || (starsIn(model) === 0 && isKnown(model))) continue
+    const remedy = suggest(model, models)
     const message = `there is no model '${model}'`
     report.atValue(at, { code: 'alias_model_unknown', message, ...(remedy && { remedy }) })
   }

@@ -3,7 +3,7 @@ import type { ModelSettings, UpstreamSettings } from './schema.ts'
 import { credentialEntries } from './check-credentials.ts'
 import type { Path } from './tree.ts'
 import { keyMark } from './vendor-keys.ts'
-import { mayServe, serves } from '../domain/index.ts'
+import { modelMatcher, serves } from '../domain/index.ts'
 
 type ByName<T> = { readonly [name: string]: T }
 type Given = { readonly upstreams?: ByName<UpstreamSettings>; readonly models?: ByName<ModelSettings> }
@@ -92,9 +92,10 @@ function checkModels(
   report: Report,
 ): void {
   const path = ['upstreams', upstream, 'keys']
+  const isKnown = modelMatcher(known)
   for (const [name, { models }] of Object.entries(keys))
     for (const [i, pattern] of (models ?? []).entries()) {
-      if (known.some(model => serves([pattern], model) || mayServe(model, pattern))) continue
+      if (isKnown(pattern)) continue
       report.atValue([...path, name, 'models', i], {
         code: 'vendor_key_model_unknown',
         message: `no model '${pattern}' runs on '${upstream}'`,

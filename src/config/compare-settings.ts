@@ -24,14 +24,14 @@ export function compareSettings(before: Settings, after: Settings): string[] {
     if (price !== undefined) prices.push(price)
     else others.push(`${path}: ${describeChange(was, is)}`)
   }
-  const [wasPriced, isPriced] = [pricedIn(before), pricedIn(after)]
-  for (const name of now)
-    if (old.has(name) && isPriced.has(name) !== wasPriced.has(name))
-      prices.push(`price of ${name}: ${isPriced.has(name) ? 'no longer free' : 'now free'}`)
-  const added = [...now]
-    .filter(name => !old.has(name))
-    .map(name => `model ${name} added (${pricesOf(name, after).join(', ') || 'free'})`)
-  const removed = [...old].filter(name => !now.has(name)).map(name => `model ${name} removed`)
+  const added: string[] = []
+  for (const [name, own] of now) {
+    const was = old.get(name)
+    if (!was) added.push(`model ${name} added (${own.join(', ') || 'free'})`)
+    else if (was.length > 0 !== own.length > 0)
+      prices.push(`price of ${name}: ${own.length > 0 ? 'no longer free' : 'now free'}`)
+  }
+  const removed = [...old.keys()].filter(name => !now.has(name)).map(name => `model ${name} removed`)
   return [...prices, ...added, ...removed, ...others]
 }
 
@@ -55,14 +55,18 @@ function describePrice(path: string, before: Settings, after: Settings): string 
   return `price of ${model.name} ${label}: ${amount(before[path], before)} → ${amount(after[path], after)}`
 }
 
-function modelsIn(settings: Settings): ReadonlySet<string> {
-  return new Set(Object.keys(settings).flatMap(path => modelOf(path)?.name ?? []))
-}
-
-/** Models with a price; all others are free. */
-function pricedIn(settings: Settings): ReadonlySet<string> {
-  const models = Object.keys(settings).map(modelOf)
-  return new Set(models.flatMap(model => (model && labelOf(model.rest) !== undefined ? model.name : [])))
+/** The models, each with its prices, one text each; none for a free model. */
+function modelsIn(settings: Settings): ReadonlyMap<string, readonly string[]> {
+  const models = new Map<string, string[]>()
+  for (const [path, value] of Object.entries(settings)) {
+    const model = modelOf(path)
+    if (!model) continue
+    const label = labelOf(model.rest)
+    const prices = models.get(model.name) ?? []
+    if (label !== undefined) prices.push(`${label} ${amount(value, settings)}`)
+    models.set(model.name, prices)
+  }
+  return models
 }
 
 function modelOf(path: string): { readonly name: string; readonly rest: string } | undefined {
@@ -81,13 +85,4 @@ function nameIn({ plain, quoted }: { readonly [group: string]: string | undefine
 
 function amount(price: string | undefined, { currency = '' }: Settings): string {
   return price === undefined ? 'none' : `${price} ${currency}`
-}
-
-/** The prices of a model, one text each; none for a free model. */
-function pricesOf(model: string, settings: Settings): readonly string[] {
-  return Object.entries(settings).flatMap(([path, price]) => {
-    const found = modelOf(path)
-    const label = found?.name === model ? labelOf(found.rest) : undefined
-    return label === undefined ? [] : [`${label} ${amount(price, settings)}`]
-  })
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CompiledConfig, ConfigFiles } from '../domain/index.ts'
 import type { AnyPlugin } from '../plugin-api/index.ts'
 import { systemClock } from '../util/index.ts'
@@ -33,7 +34,7 @@ import { noteTexts } from './shown-texts.ts'
 import { type TracedValue, traceSettings } from './trace-values.ts'
 import { checkVendorKeys } from './check-vendor-keys.ts'
 
-export { applyEdits, type ConfigEdit, type ConfigTexts, type Edited } from './edit/apply-edits.ts'
+export { applyEdits, type ConfigEdit, type ConfigTexts, type Edited, readEditable } from './edit/apply-edits.ts'
 export { type Editable, listEditable } from './edit/list-editable.ts'
 export { type FileDiff, showDiff } from './edit/show-diff.ts'
 export { shownLines } from './edit/shown-lines.ts'
@@ -112,7 +113,7 @@ export type Loaded =
 
 /**
  * Reads a configuration into a frozen plan, or reports all its findings in the order of the file. Never throws for the
- * content of a file.
+ * content of a file. Requests run between the steps: a configuration with thousands of models takes long.
  */
 export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const { file, env, resolvePlugin, knownPlugins = [], known = {} } = request
@@ -134,7 +135,9 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
 
   const builtIn = await findKnown(request)
   const pipeline = await resolvePipeline(root, resolvePlugin, knownPlugins, report, builtIn)
+  await nextTurn()
   const { settings, schema } = validateConfig(root, pipeline, source, report)
+  await nextTurn()
   checkNames(root, known, report)
   checkRoutes(root, source, report, known)
   checkWebhooks(settings, report)
@@ -150,6 +153,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
     knownSigners: request.knownSigners ?? [],
   })
   checkVendorKeys(settings, report)
+  await nextTurn()
   const { operations = new Map() } = known
   const { derived } = read
   const input = { settings, root, source, pipeline, known: builtIn, report, operations, derived }
@@ -162,9 +166,11 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
 
   const findings = report.findings(secrets)
   if (report.failed) return { ok: false, findings, ...sources }
+  await nextTurn()
   const sound = withoutComposing(settings as Settings)
   const facts = flattenSettings(sound, schema, secrets)
   const warnings = findings.filter(one => one.severity === 'warning').map(describeWarning)
+  await nextTurn()
   const loaded = {
     settings: facts,
     revision: revisionOf(facts, sound),

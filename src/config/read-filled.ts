@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expand } from './compose/expand.ts'
 import { includeFiles, type SettingsFile } from './compose/include.ts'
 import { PartFiles } from './compose/part-files.ts'
@@ -40,16 +41,21 @@ export type ReadOptions = FillOptions & {
   readonly parts?: PartFiles | undefined
 }
 
-/** Text that is not YAML has no tree, and its secrets are texts that look like one. Reports all problems. */
+/**
+ * Requests run between the steps: a configuration with thousands of models takes long.
+ * Text that is not YAML has no tree, and its secrets are texts that look like one. Reports all problems.
+ */
 export async function readFilled(
   source: Source,
   env: Environment,
   report: Report,
   { parts = new PartFiles(), ...fill }: ReadOptions = {},
 ): Promise<Filled | { readonly written?: undefined; readonly secrets: Secrets }> {
+  await nextTurn()
   const { root, diagnostics } = readYaml(source.ownText)
   for (const one of diagnostics) report.add(one)
   if (!root) return { secrets: gatherSecrets(undefined, source.text, []) }
+  await nextTurn()
   const { root: together, sourceFiles, whole, hidden } = await includeFiles(root, source, parts, report)
   const spelt = expand(renameOldKeys(together, report), source, report)
   // Settings of a file that was not read do not count as missing.
@@ -61,6 +67,7 @@ export async function readFilled(
     ? await priceModels(spelt, { source, parts, report })
     : { root: spelt, taken: new Map<string, ReadRow>(), derived: new Map<string, string>() }
   const { root: filled, unfilled, secretFiles, variables } = await fillTree(written, source, env, report, fill)
+  await nextTurn()
   const secrets = gatherSecrets(filled, source.text, unfilled, hidden)
   return { source, written, filled, secretFiles, variables, secrets, whole, sourceFiles, priceRows: taken, derived }
 }

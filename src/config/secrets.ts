@@ -4,7 +4,7 @@ import { formatPath, type Path, type ScalarTree, scalarsOf, type Span, type Tree
 
 /** The secrets of a configuration, and their places. */
 export type Secrets = {
-  /** The places of scalars with secret text in the file. */
+  /** The places of scalars with secret text in the file, in its order; several times if `defaults` copies a scalar. */
   readonly spans: readonly Span[]
   /** Complete values that contain a secret, with references filled in, except values that may appear elsewhere. */
   readonly values: ReadonlySet<string>
@@ -127,20 +127,36 @@ export function gatherSecrets(
   const known = [...new Set([...secretValues, ...unfilled])]
     .filter(text => text.length >= shortest && !plainWord.test(text))
     .sort((a, b) => b.length - a.length)
-  const long = known.filter(text => text.length >= amongTextShortest)
+  const findKnown = finderOf(known)
+  const findLong = finderOf(known.filter(text => text.length >= amongTextShortest))
   const mask = (text: string, write: (secret: string) => string): string => {
     let masked = text
-    for (const secret of known) masked = masked.replaceAll(secret, write)
+    for (const secret of findKnown(text)) masked = masked.replaceAll(secret, write)
     for (const look of looksSecret) masked = masked.replace(look, write)
     return maskAddresses(masked, write)
   }
   return {
-    spans,
+    spans: spans.sort((a, b) => a.start - b.start || b.end - a.end),
     values: new Set([...secretValues].filter(text => text.length >= wholeShortest && !plainWord.test(text))),
     places,
     mask: text => mask(text, () => cover),
-    maskAmongText: text => maskAmongText(text, long),
+    maskAmongText: text => maskAmongText(text, findLong(text)),
     maskInPlace: text => mask(text, secret => '*'.repeat(secret.length)),
+  }
+}
+
+/**
+ * Finds the secrets in a text, in the order of `known`. A configuration has thousands of values and may have thousands of
+ * secrets, so a text is read once, and not once for each secret.
+ */
+function finderOf(known: readonly string[]): (text: string) => readonly string[] {
+  const byStart = Map.groupBy(known, secret => secret.slice(0, shortest))
+  return text => {
+    const found = new Set<string>()
+    for (let i = 0; byStart.size > 0 && i + shortest <= text.length; i++)
+      for (const secret of byStart.get(text.slice(i, i + shortest)) ?? [])
+        if (text.startsWith(secret, i)) found.add(secret)
+    return found.size > 1 ? known.filter(secret => found.has(secret)) : [...found]
   }
 }
 
@@ -215,8 +231,8 @@ function addressSecretsOf(text: string): readonly Span[] {
   return findAddressSecrets(levelled(text)).filter(({ start, end }) => !isBareReference(text.slice(start, end)))
 }
 
-/** `spans` in the order of the text, none within another. */
-function coverSpans(text: string, spans: Iterable<Span>, write: (secret: string) => string): string {
+/** `spans` in the order of the text. One that begins within an earlier one is left out. */
+export function coverSpans(text: string, spans: Iterable<Span>, write: (secret: string) => string): string {
   const parts: string[] = []
   let done = 0
   for (const { start, end } of spans) {

@@ -4,10 +4,10 @@ import { interpolate } from './interpolate.ts'
 import { readBroken } from './load.ts'
 import { readFilled } from './read-filled.ts'
 import { Report } from './report.ts'
-import { isBareReference, maskAddresses, type Secrets } from './secrets.ts'
+import { coverSpans, isBareReference, maskAddresses, type Secrets } from './secrets.ts'
 import { Source } from './source.ts'
 import { type TracedValue, traceValues } from './trace-values.ts'
-import { findNode, type Path, type Span, type Tree } from './tree.ts'
+import { findNode, type Path, type Tree } from './tree.ts'
 
 /** A configuration for people: its text, and every value with its place and source. */
 export type ShownConfig = { readonly text: string; readonly origins: readonly TracedValue[] }
@@ -42,23 +42,11 @@ const nothing: Tree = { kind: 'list', span: { start: 0, end: 0 }, elements: [] }
 
 /** The text of the main file, followed by all others. */
 export function showOwnText(text: string, secrets: Secrets): string {
-  const covered = coverSpans(
-    text,
-    secrets.spans.filter(span => span.end <= text.length),
-  )
+  const spans = secrets.spans.filter(span => span.end <= text.length)
+  const covered = coverSpans(text, spans, part => (/[^\s"'}]/.test(part) ? keepEdges(part) : part))
   // A comment is not a value, but may contain an old credential.
   const commented = covered.replaceAll(/(?<=^|\s)#.*$/gm, comment => secrets.mask(comment))
   return maskAddresses(commented, secret => (isBareReference(secret) ? secret : coverInText))
-}
-
-/** Replaces from the end, so that earlier places stay valid. Empty parts need no replacement. */
-function coverSpans(text: string, spans: readonly Span[]): string {
-  let covered = text
-  for (const { start, end } of spans.toSorted((a, b) => b.start - a.start)) {
-    const part = text.slice(start, end)
-    if (/[^\s"'}]/.test(part)) covered = covered.slice(0, start) + keepEdges(part) + covered.slice(end)
-  }
-  return covered
 }
 
 /** Quotes, the closing brace of a reference and the end of the line are not secret, and YAML needs them. */

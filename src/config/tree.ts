@@ -104,7 +104,7 @@ export function shiftSpan({ start, end }: Span, by: number): Span {
 
 /** The entry of a mapping. */
 export function entryOf(tree: Tree | undefined, key: string): Entry | undefined {
-  return tree?.kind === 'map' ? tree.entries.find(entry => entry.key === key) : undefined
+  return tree?.kind === 'map' ? findEntry(tree.entries, key) : undefined
 }
 
 /** The mapping with the entry, which replaces the one of its name or is the last. */

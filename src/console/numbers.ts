@@ -3,9 +3,15 @@ import { language, t } from './words/index.ts'
 
 const locale = () => (language.value === 'zh' ? 'zh-CN' : 'en-GB')
 
+/** Made once: thousands of prices of a page would otherwise make one each. */
+const short = {
+  zh: new Intl.NumberFormat('zh-CN', { notation: 'compact' }),
+  en: new Intl.NumberFormat('en-US', { notation: 'compact' }),
+}
+
 /** A large round number, abbreviated: 1M. In British English it would be 1m, which is a thousandth elsewhere. */
 export function shortCount(value: number): string {
-  return value.toLocaleString(language.value === 'zh' ? 'zh-CN' : 'en-US', { notation: 'compact' })
+  return short[language.value].format(value)
 }
 
 export function count(value: number): string {

@@ -1,11 +1,10 @@
+import { readDate } from '../util/index.ts'
 import type { Model, ModelEnd } from './model.ts'
 
 /** Parses `2026-12-01`; undefined if it is no valid date. */
 export function parseEnd(date: string): ModelEnd | undefined {
-  const at = Date.parse(`${date}T00:00:00Z`)
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(date) || Number.isNaN(at)) return undefined
-  if (new Date(at).toISOString().slice(0, date.length) !== date) return undefined
-  return { date, at, sunset: new Date(at).toUTCString() }
+  const at = readDate(date)
+  return at === undefined ? undefined : { date, at, sunset: new Date(at).toUTCString() }
 }
 
 /** Notes on a model for clients: the notes of its family, and the end of its service. */

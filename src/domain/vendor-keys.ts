@@ -1,6 +1,6 @@
 import type { Awaitable } from '../util/awaitable.ts'
 import type { PlainPeriod } from './budget-period.ts'
-import type { Model, VendorKey } from './model.ts'
+import type { VendorKey } from './model.ts'
 import type { CompiledConfig } from './compiled-config.ts'
 import type { Micros } from '../util/units.ts'
 
@@ -152,10 +152,16 @@ export type VendorKeyStore = {
   }): Promise<void>
 }
 
-/** The models that run on an upstream. */
-export function modelsOn({ models }: Pick<CompiledConfig, 'models'>, name: string): readonly string[] {
-  const isHere = (model: Model): boolean => model.upstreams.some(({ upstream }) => upstream.name === name)
-  return [...models.values()].filter(isHere).map(model => model.name)
+/** The models of each upstream that runs any. */
+export function modelsByUpstream({ models }: Pick<CompiledConfig, 'models'>): ReadonlyMap<string, readonly string[]> {
+  const names = new Map<string, string[]>()
+  for (const { name, upstreams } of models.values())
+    for (const upstream of new Set(upstreams.map(one => one.upstream.name))) {
+      const own = names.get(upstream)
+      if (own) own.push(name)
+      else names.set(upstream, [name])
+    }
+  return names
 }
 
 /** All keys of all upstreams. */

@@ -54,6 +54,16 @@ export function mayServe(wildcard: string, listed: string): boolean {
   return overlap(wide, own)
 }
 
+/** Finds out whether a name in a list of models, which may have a `*`, is or matches one of these models. */
+export function modelMatcher(known: readonly string[]): (listed: string) => boolean {
+  const names = new Set(known)
+  const wildcards = known.filter(name => starsIn(name) > 0)
+  return listed =>
+    names.has(listed) ||
+    (starsIn(listed) > 0 && known.some(name => covers(listed, name))) ||
+    wildcards.some(wildcard => mayServe(wildcard, listed))
+}
+
 /** The models of a configuration by name. `get` also finds models of wildcards; iteration lists only known names. */
 export class Models extends Map<string, Model> {
   readonly #wildcards: readonly Model[]

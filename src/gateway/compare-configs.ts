@@ -16,9 +16,10 @@ const ownOfReplica = ['server.listen', 'server.ops']
 
 /** A fingerprint, equal for configurations with the same settings and secrets, regardless of paths and addresses. */
 export function markOf(plan: CompiledConfig, files: readonly KeptText[]): string {
-  const settings = Object.entries(plan.settings)
-    .filter(([path]) => !ownOfReplica.includes(path))
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+  const settings = Object.keys(plan.settings)
+    .filter(path => !ownOfReplica.includes(path))
+    .sort()
+    .map(path => [path, plan.settings[path]])
   // Patterns are tried in the order written.
   const routes = Object.keys(plan.settings).filter(path => path.startsWith('routes'))
   const digest = createHash('sha256')

@@ -10,7 +10,7 @@ import {
   type Edited,
   type FileDiff,
   type Finding,
-  listEditable,
+  readEditable,
   showDiff,
   shownLines,
 } from '../config/index.ts'
@@ -64,7 +64,6 @@ type Judged = Awaited<ReturnType<ConfigSource['judge']>>
 
 type Made = {
   readonly proposal: Proposal
-  readonly before: ConfigTexts
   readonly edited: Extract<Edited, { ok: true }>
 }
 
@@ -87,10 +86,8 @@ export class ConfigEditor {
 
   /** The editable entries as written. @throws Error if the files are unreadable */
   async list(): Promise<{ readonly base: string } & Editable> {
-    const texts = await this.#source.texts()
-    const read = await applyEdits(texts, this.#source.env, [])
-    if (!read.ok) throw new Error(read.why)
-    return { base: baseOf(read.texts), ...(await listEditable(read.texts, this.#source.env)) }
+    const { texts, ...list } = await readEditable(await this.#source.texts(), this.#source.env)
+    return { base: baseOf(texts), ...list }
   }
 
   async propose(edits: readonly ConfigEdit[]): Promise<Proposal | NotProposed> {
@@ -124,12 +121,14 @@ export class ConfigEditor {
   async #write(edits: readonly ConfigEdit[], base: string, by: string): Promise<Written | NotProposed> {
     const made = await this.#make(edits)
     if ('why' in made) return made
-    const { proposal, before, edited } = made
+    const { proposal, edited } = made
     const { file } = this.#source
     if (proposal.base !== base) return { kind: 'changed', file, detail: 'the files have changed in the meantime' }
     if (!proposal.ok) return { kind: 'refused', findings: proposal.findings }
     try {
-      const files = await Promise.all(edited.changed.map(async path => replacementOf(path, before, edited.texts)))
+      const files = await Promise.all(
+        edited.changed.map(async path => replacementOf(path, edited.before, edited.texts)),
+      )
       const backups = await replaceFiles(files)
       const reloaded = await this.#reload?.(by)
       if (reloaded && !reloaded.ok) {
@@ -161,10 +160,9 @@ export class ConfigEditor {
 
   async #make(edits: readonly ConfigEdit[]): Promise<Made | NotProposed> {
     const { env } = this.#source
-    const texts = await this.#source.texts()
-    const edited = await applyEdits(texts, env, edits)
+    const edited = await applyEdits(await this.#source.texts(), env, edits)
     if (!edited.ok) return { why: edited.why, edit: edited.edit }
-    const before: ConfigTexts = (await bareTexts(texts, this.#source)) ?? texts
+    const { before } = edited
     const [was, is] = [
       await this.#source.judge(before, this.#plan()),
       await this.#source.judge(edited.texts, this.#plan()),
@@ -190,14 +188,8 @@ export class ConfigEditor {
       patch: patches.includes(undefined) ? null : patches.join(''),
       notes: edited.notes,
     }
-    return { proposal, before, edited }
+    return { proposal, edited }
   }
-}
-
-/** The texts, including those of the files that they refer to. */
-async function bareTexts(texts: ConfigTexts, { env }: ConfigSource): Promise<ConfigTexts | undefined> {
-  const read = await applyEdits(texts, env, [])
-  return read.ok ? read.texts : undefined
 }
 
 const mark = '\uFEFF'

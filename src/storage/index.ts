@@ -1,4 +1,5 @@
 import { systemClock } from '../util/clock.ts'
+import { isPostgres } from '../util/is-postgres.ts'
 import type { Audit, Storage } from '../domain/index.ts'
 import type { Copied, CopySource, CopyTarget, TableLayout } from './copy/source-and-target.ts'
 import { StorageError } from './errors.ts'
@@ -165,10 +166,6 @@ function filePath(url: string): string {
   const path = isPostgres(url) ? ':memory:' : sqlitePath(url)
   if (path === ':memory:') throw new StorageError('storage_not_a_file')
   return path
-}
-
-function isPostgres(url: string): boolean {
-  return /^postgres(?:ql)?:\/\//.test(url)
 }
 
 /** @throws StorageError `storage_url` */

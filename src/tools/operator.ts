@@ -28,6 +28,7 @@ import type { CompiledConfig } from '../domain/index.ts'
 import { knownNames } from '../gateway/known-names.ts'
 import { builtins, loadSigners, pluginFinder } from '../gateway/plugin-finder.ts'
 import { readVersion } from '../gateway/version.ts'
+import { isPostgres } from '../util/index.ts'
 
 // Operations on a configuration that need no running gateway. Each returns the findings of the whole file, if any.
 
@@ -191,7 +192,8 @@ async function openBook(source: string, isEndless: boolean): Promise<ForeignBook
     if (start.startsWith(sqliteMark)) return readSqlite(source)
     // No dump of SQL begins with a bracket.
     if (/^\s*[[{]/.test(start)) return readJsonExport([await openJson(source)])
-    if (/^PGDMP|^[-\s]*PostgreSQL database dump/.test(start)) return await openCopyDump(handle, source, wantedTables)
+    if (/^PGDMP|^[-\s]*PostgreSQL database dump/.test(start))
+      return await openCopyDump(handle, start, source, wantedTables)
     return await readDump(handle.createReadStream({ start: 0, autoClose: false }), isEndless)
   } finally {
     await handle.close()
@@ -210,14 +212,19 @@ async function openLitellmBook(source: string): Promise<ForeignBook> {
   }
   const handle = await open(source)
   try {
-    return await openCopyDump(handle, source, litellmTables)
+    return await openCopyDump(handle, await startOf(handle), source, litellmTables)
   } finally {
     await handle.close()
   }
 }
 
-async function openCopyDump(handle: FileHandle, source: string, wanted: ReadonlySet<string>): Promise<ForeignBook> {
-  if ((await startOf(handle)).startsWith('PGDMP'))
+async function openCopyDump(
+  handle: FileHandle,
+  start: string,
+  source: string,
+  wanted: ReadonlySet<string>,
+): Promise<ForeignBook> {
+  if (start.startsWith('PGDMP'))
     throw new Error(`${source} is in pg_dump's custom format: create it with --format=plain`)
   return readCopyDump(handle.createReadStream({ start: 0, autoClose: false }), wanted)
 }
@@ -229,10 +236,6 @@ async function startOf(handle: FileHandle): Promise<string> {
     .subarray(0, bytesRead)
     .toString('latin1')
     .replace(/^\xEF\xBB\xBF/, '')
-}
-
-function isPostgres(source: string): boolean {
-  return /^postgres(?:ql)?:\/\//.test(source)
 }
 
 /** The first bytes of every SQLite file. */

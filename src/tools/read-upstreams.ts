@@ -1,5 +1,5 @@
 import { VendorKeys } from '../engine/index.ts'
-import { modelsOn, type CompiledConfig, type Storage, upstreamKeyView } from '../domain/index.ts'
+import { modelsByUpstream, type CompiledConfig, type Storage, upstreamKeyView } from '../domain/index.ts'
 import { systemClock, systemRandom } from '../util/index.ts'
 import { createLog } from '../observe/index.ts'
 
@@ -29,13 +29,14 @@ export async function readUpstreams(
   })
   for (const status of await store.list()) keys.states.learn(status)
   keys.budgets.learn(await store.spent())
+  const models = modelsByUpstream(plan)
   return [...plan.upstreams.values()].map(upstream => {
     const { name, url } = upstream
     const shown = keys.report(upstream).map(upstreamKeyView.show)
     return {
       name,
       simulated: url.startsWith('simulator:'),
-      models: modelsOn(plan, name),
+      models: models.get(name) ?? [],
       keys_asked: upstream.keys ? shown.filter(({ asked }) => asked).length : null,
       keys: shown.map(({ requests: _requests, lately: _lately, ...rest }) => rest),
     }

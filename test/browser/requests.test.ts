@@ -378,6 +378,25 @@ t.test('users are shown in pages, and found by a search of the gateway', { skip 
   t.strictSame(faults, [])
 })
 
+t.test('models are shown in pages, and found among all', { skip }, async t => {
+  const browsing = await browse(t)
+  const { url, faults, reload } = browsing
+  const more = Array.from({ length: 150 }, (_, i) => `  many-${i}: { family: chat, upstream: text, price: free }\n`)
+  await reload([['\n  sim-chat:', `\n${more.join('')}  sim-chat:`]])
+  const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
+  await page.goto(`${url}/console/models`)
+  const row = (name: string) => page.getByRole('row').filter({ hasText: name })
+  await row('many-0').waitFor()
+  t.equal(await page.getByRole('row').count(), 101, 'the first ones, and the head')
+  await page.getByRole('link', { name: 'Next' }).click()
+  await row('many-149').waitFor()
+  t.equal(await row('many-0').count(), 0)
+  await page.getByRole('searchbox').fill('many-7')
+  await row('many-7').first().waitFor()
+  t.equal(await page.getByRole('row').count(), 12, 'many-7 and many-70 to many-79')
+  t.strictSame(faults, [])
+})
+
 t.test('empty pages offer only what the role may do', { skip }, async t => {
   const browsing = await browse(t, { simulated: true })
   const { url, gateway, faults } = browsing

@@ -17,6 +17,9 @@ import { MemberReader } from '../../plugins/token-usage/read-members.ts'
 import { EventReading, JsonReading } from '../../plugins/token-usage/reading.ts'
 import { StreamEstimate } from '../../plugins/token-usage/stream-estimate.ts'
 import { checkNames } from '../../src/config/check-names.ts'
+import { compareSettings, showConfig, shownLines } from '../../src/config/index.ts'
+import type { Rule } from '../../src/config/lint/rule.ts'
+import { spendingRules } from '../../src/config/lint/spending.ts'
 import { readYaml } from '../../src/config/load.ts'
 import { Report } from '../../src/config/report.ts'
 import { Source } from '../../src/config/source.ts'
@@ -31,6 +34,7 @@ import { Gather } from '../../src/engine/gather.ts'
 import { createRedaction } from '../../src/engine/redact.ts'
 import { SecretSearch } from '../../src/engine/secret-search.ts'
 import { takeOriginForm } from '../../src/engine/request-target.ts'
+import type { ConfigSettings } from '../../src/domain/index.ts'
 import { ObjectScan } from '../../src/wire/index.ts'
 import { around, boundary, eventStreams, fill, form, forms, type Generator, jsonBodies } from './bodies.ts'
 
@@ -88,15 +92,54 @@ const configurations: Reader['kinds'] = {
   faults: bytes => fill(bytes, 'a: [}\n'),
 }
 
-/** Each model has a name of its own, and falls back to the next one. */
 const named: Reader['kinds'] = {
+  // Each model has a name of its own, and falls back to the next one.
+  models: bytes => withTree(entries(bytes, { models: i => `{ price: free, upstream: u, fallbacks: [m${i + 1}] }` })),
+  groups: bytes =>
+    withTree(entries(bytes, { models: () => '{ price: free, upstream: u }', groups: i => `{ models: [m${i >> 1}] }` })),
+}
+
+/** Each upstream has a secret of its own, and so has a comment. */
+const withSecrets: Reader['kinds'] = {
+  upstreams: bytes =>
+    entries(bytes, {
+      upstreams: i => `{ url: "https://${i}.example", credential: { header: x-key, value: "${1e15 + i}-secret" } }`,
+      models: i => `{ family: f, upstream: m${i}, prices: { input: "0.${i}" } } # ${2e15 + i}-secret`,
+    }),
+}
+
+/** The settings of models that a change has added. */
+const added: Reader['kinds'] = {
   models: bytes => {
-    let text = 'models:\n'
-    for (let i = 0; text.length < bytes; i++) text += `  m${i}: { price: free, upstream: u, fallbacks: [m${i + 1}] }\n`
-    const whole = Buffer.from(text)
-    trees.set(whole, { source: new Source('gateway.yaml', text), root: readYaml(text).root as Tree })
-    return whole
+    const prices = Array.from({ length: bytes / 32 }, (_, i) => [`models.m${i}.prices.input`, '0.50'])
+    return Buffer.from(JSON.stringify(Object.fromEntries(prices)))
   },
+}
+
+function findExpensive(bytes: Buffer): void {
+  const models = Object.entries(settingsIn(bytes)).map(([name, price], i) => {
+    const prices = new Map([['input', { micros: i + Number(price) }]])
+    return [name, { name, enabled: true, free: false, limits: {}, prices }] as const
+  })
+  const plan = { models: new Map(models), currency: 'USD' }
+  const rule = spendingRules.find(({ id }) => id === 'expensive-model-without-limits')
+  for (const _finding of rule?.look({ plan } as unknown as Parameters<Rule['look']>[0]) ?? []);
+}
+
+/** Sections with as many entries as fit, with the names m0, m1 and so on. */
+function entries(bytes: number, sections: { readonly [section: string]: (i: number) => string }): Buffer {
+  const texts = Object.entries(sections).map(([name, write]) => {
+    let text = `${name}:\n`
+    for (let i = 0; text.length < bytes / Object.keys(sections).length; i++) text += `  m${i}: ${write(i)}\n`
+    return text
+  })
+  return Buffer.from(texts.join(''))
+}
+
+function withTree(whole: Buffer): Buffer {
+  const text = whole.toString()
+  trees.set(whole, { source: new Source('gateway.yaml', text), root: readYaml(text).root as Tree })
+  return whole
 }
 /** Only the check is measured. */
 const trees = new WeakMap<Uint8Array, { readonly source: Source; readonly root: Tree }>()
@@ -106,6 +149,17 @@ function checkNamesIn(bytes: Buffer): void {
   const report = new Report(source)
   report.follow(root)
   checkNames(root, {}, report)
+}
+
+/** The text, the values and the lines. */
+async function showWhole(bytes: Buffer): Promise<void> {
+  const text = bytes.toString()
+  await showConfig('gateway.yaml', text, {})
+  await shownLines({ file: 'gateway.yaml', text }, {})
+}
+
+function settingsIn(bytes: Buffer): ConfigSettings {
+  return JSON.parse(bytes.toString()) as ConfigSettings
 }
 
 const quoted = new SecretSearch(['k9Asecret-keysecret-key'])
@@ -241,7 +295,10 @@ export const readers: readonly Reader[] = [
     },
     read: bytes => gatherSecrets(undefined, '', []).mask(bytes.toString()),
   },
-  { name: 'names of a configuration', kinds: named, bytesMax: 1 << 15, read: checkNamesIn },
+  { name: 'names of a configuration', kinds: named, bytesMax: 1 << 17, read: checkNamesIn },
+  { name: 'shown configuration', kinds: withSecrets, bytesMax: 1 << 17, read: showWhole },
+  { name: 'expensive models', kinds: added, bytesMax: 1 << 17, read: findExpensive },
+  { name: 'changed settings', kinds: added, bytesMax: 1 << 17, read: bytes => compareSettings({}, settingsIn(bytes)) },
   { name: 'configuration', kinds: configurations, bytesMax: 1 << 14, read: bytes => readYaml(bytes.toString()) },
 ]
 

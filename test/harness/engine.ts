@@ -23,6 +23,7 @@ import {
   type Times,
 } from '../../src/util/index.ts'
 import { bind, createCallerServer } from '../../src/gateway/listeners.ts'
+import { somePlan } from './request-context.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
 /** The engine alone with real upstreams: a plan of three routes and one model, and only the test's plugins. */
@@ -191,36 +192,18 @@ function createPlan(candidates: readonly Candidate[], server: Partial<ServerConf
     serve: undefined,
     ...own,
   })
+  const plain = somePlan([])
   return {
-    revision: '000000000000',
-    file: 'test',
-    settings: {},
-    secretFiles: new Map(),
-    currency: 'USD',
-    timeZone: 'UTC',
-    budgetThresholds: [80, 100],
+    ...plain,
     server: {
-      listen: { host: '127.0.0.1', port: 0 },
-      ops: undefined,
+      ...plain.server,
       bodyBytesMax: 33_554_432,
-      logLevel: 'info',
       memoryBytesMax: 201_326_592,
       spoolBytesMax: 4_294_967_296,
-      workers: 1,
       drainMs: 1_000,
-      drainWaitMs: 0,
-      heartbeatMs: undefined,
-      agentsAccepting102: [],
-      corsOrigins: [],
-      console: false,
       ...server,
     },
-    storage: '',
-    counters: '',
-    groups: new Map(),
     upstreams: new Map(candidates.map(({ upstream }) => [upstream.name, upstream])),
-    pipeline: [],
-    plugins: { inUse: [], known: [] },
     families: new Map([[family.name, family]]),
     models: new Map([[model.name, model]]),
     routes: [

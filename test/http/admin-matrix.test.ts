@@ -618,6 +618,7 @@ t.test('a body is JSON in UTF-8, and its texts are stored as they are sent', asy
   for (const [name, type, body, why] of [
     ['of a form', 'application/x-www-form-urlencoded', 'name=x&user=ben', { reason: 'not_json' }],
     ['of text', 'text/plain', '{"name":"x","user":"ben"}', { reason: 'not_json', message: /application\/json/ }],
+    ['of an invalid type', 'json', '{"name":"x","user":"ben"}', { reason: 'not_json' }],
     ['in another encoding', json, Buffer.from('{"name":"\u00e4","user":"ben"}', 'latin1'), { field: 'body' }],
     ['with a member twice', json, String.raw`{"name":"x","user":"ben","n\u0061me":"y"}`, { field: 'name' }],
     ['with a member twice, deeper', json, '{"name":"x","limits":{"rpm":1, "rpm" :2}}', { reason: 'field_twice' }],
@@ -686,6 +687,8 @@ t.test('a method that a path does not have is refused, and the others are named'
       t.equal(new Set(named).size, named.length, `${method} ${url}: each is named once`)
     }
   t.equal((await admin.get('/api/nothing')).status, 404)
+  t.equal((await admin.post('/api/pricing', {})).status, 405, 'the data of the price page is an endpoint too')
+  t.equal((await admin.ask('DELETE', '/console/nothing', {})).status, 404, 'a page is none')
 })
 
 function fits(url: string, path: string): boolean {

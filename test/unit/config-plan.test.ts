@@ -25,6 +25,19 @@ async function planOf(
   return loaded.plan
 }
 
+t.test('requests run between the steps of reading a configuration', async t => {
+  await planOf(sampleText)
+  let turns = 0
+  const count = (): void => {
+    turns++
+    next = setImmediate(count)
+  }
+  let next = setImmediate(count)
+  await planOf(sampleText)
+  clearImmediate(next)
+  t.ok(turns >= 7, `${turns} turns of other work`)
+})
+
 t.test('the compiled config has what the file says', async t => {
   const plan = await planOf(sampleText)
   const origin = (line: number, col: number) => ({ file: 'gateway.yaml', line, col })

@@ -130,6 +130,16 @@ t.test('a default in an address, and text next to a reference, is as secret as t
   }
 })
 
+t.test('a secret in defaults is redacted once, and the text after it stays', async t => {
+  const own = 'one: { url: "https://x.example" }, two: { url: "https://y.example" }'
+  const text = file('https://z.example', 'defaults: { upstreams: { headers: { x-a: hunter2hunter2 }, region: eu } }\n')
+  const several = text.replace('upstreams: { one:', `upstreams: { ${own}, three:`)
+  const covered = several.replace('hunter2hunter2', '•••')
+  t.equal((await showConfig('a.yaml', several, {})).text, covered)
+  const [lines = []] = (await shownLines({ file: 'a.yaml', text: several }, {})).values()
+  t.equal(lines.map(line => line.text).join('\n'), covered)
+})
+
 t.test("a call's secret-named parameters are never shown", async t => {
   const call =
     'calls: { chat: { path: /x, query: { sig: S-sig, code: S-code, pw: S-pw, jwt: S-jwt, sas: S-sas, a: open } } }'

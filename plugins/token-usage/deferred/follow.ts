@@ -1,4 +1,4 @@
-import { type CallUpstream, type DeferredTraits, Failure, type UpstreamClient } from '../../../src/plugin-api/index.ts'
+import { type CallUpstream, type DeferredTraits, Failure, type Json, type UpstreamClient } from '../../../src/plugin-api/index.ts'
 import { joined } from '../../../src/wire/index.ts'
 import { fail } from '../errors.ts'
 import { MemberReader } from '../read-members.ts'
@@ -23,7 +23,8 @@ export type Work = {
 export type EndedWork = {
   readonly state: string
   readonly bytes: Buffer
-  readonly members: ReadonlyMap<string, unknown>
+  /** Its members that are needed. */
+  readonly members: ReadonlyMap<string, Json>
 }
 
 /** Polls the work until it has ended, and charges it. Its clients get its result from the upstream. */
@@ -67,8 +68,8 @@ async function poll(client: UpstreamClient, { traits, id }: Work): Promise<Ended
     if (answer.status === 404 || answer.status === 410) return 'missing'
     if (answer.status < 200 || answer.status > 299) return undefined
     const bytes = joined(pieces)
-    const members = new Map<string, unknown>()
-    const wanted = new Set([state, ...(batch?.results.files ?? [])])
+    const members = new Map<string, Json>()
+    const wanted = new Set([state, ...(batch?.results.files ?? []), ...(batch?.succeeded.slice(0, 1) ?? [])])
     new MemberReader({ members: wanted }, (name, value) => members.set(name, value)).write(bytes)
     const found = members.get(state)
     return typeof found === 'string' && ended.includes(found) ? { state: found, bytes, members } : undefined

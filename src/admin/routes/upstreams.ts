@@ -1,11 +1,4 @@
-import {
-  decisionOn,
-  type KeyDecision,
-  modelsOn,
-  type Upstream,
-  upstreamKeyView,
-  type VendorKey,
-} from '../../domain/index.ts'
+import { decisionOn, type KeyDecision, modelsByUpstream, upstreamKeyView, type VendorKey } from '../../domain/index.ts'
 import { formatMoney } from '../../util/index.ts'
 import { keyTrialAnswer, upstreamKeyAnswer, upstreamsAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
@@ -13,20 +6,23 @@ import { fail } from '../errors.ts'
 import { reason } from '../schemas.ts'
 import { sessionUserOf } from '../session-user.ts'
 
-/** An upstream in the form for the console, with its keys if it has several. */
-function upstreamRecord({ parts }: AdminRequest, upstream: Upstream) {
-  const { name, url, keys } = upstream
+/** The upstreams in the form for the console, each with its keys if it has several. */
+function upstreamRecords({ parts }: AdminRequest) {
   const simulated = new Set(parts.facts.simulated())
-  const reports = parts.upstreams.report(upstream)
-  return {
-    name,
-    simulated: simulated.has(url.replace(/^simulator:/, '')),
-    healthy: parts.facts.upstreamHealthy(name),
-    resting_ms: Math.ceil(parts.upstreams.restMs(name)),
-    models: modelsOn(parts.plan(), name),
-    keys_asked: keys ? reports.filter(({ isAvailable }) => isAvailable).length : null,
-    keys: reports.map(upstreamKeyView.show),
-  }
+  const models = modelsByUpstream(parts.plan())
+  return [...parts.plan().upstreams.values()].map(upstream => {
+    const { name, url, keys } = upstream
+    const reports = parts.upstreams.report(upstream)
+    return {
+      name,
+      simulated: simulated.has(url.replace(/^simulator:/, '')),
+      healthy: parts.facts.upstreamHealthy(name),
+      resting_ms: Math.ceil(parts.upstreams.restMs(name)),
+      models: models.get(name) ?? [],
+      keys_asked: keys ? reports.filter(({ isAvailable }) => isAvailable).length : null,
+      keys: reports.map(upstreamKeyView.show),
+    }
+  })
 }
 
 export const upstreamRoutes = [
@@ -40,8 +36,7 @@ export const upstreamRoutes = [
       const { parts } = request
       // Includes decisions that other processes made a moment ago.
       await parts.upstreams.learn()
-      const { currency, upstreams } = parts.plan()
-      return { currency, upstreams: [...upstreams.values()].map(one => upstreamRecord(request, one)) }
+      return { currency: parts.plan().currency, upstreams: upstreamRecords(request) }
     },
   }),
   defineRoute({

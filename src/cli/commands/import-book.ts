@@ -1,4 +1,4 @@
-import { importBook, type ImportedBook } from '../../index.ts'
+import { importBook, type ImportedBook, isPostgres } from '../../index.ts'
 import { importPeople, type Made, recordOfPeople, reportPeople } from '../import-people.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { needFileOrFolder, needSources } from '../need-file.ts'
@@ -68,7 +68,7 @@ function recordOf(imported: ImportedBook, made: Made | undefined, options: Impor
 
 /** The source in messages: the database address without its password. */
 function nameOf(source: string): string {
-  return /^postgres(?:ql)?:/.test(source)
+  return isPostgres(source)
     ? source
         .replace(/\/\/[^/?#]*@/, '//')
         .split('?', 1)

@@ -6,7 +6,7 @@ import {
   type ImportedPrices,
   listPricesInUse,
   ownershipOf,
-  parseEnd,
+  readDate,
   type PriceDifference,
   type PriceImport,
 } from '../../index.ts'
@@ -38,7 +38,8 @@ type ImportFlags = {
 export async function importTable(file: string, options: ImportFlags): Promise<void> {
   const { from, only, provider: providers, source, out, format, allowUndercharge } = options
   const asOf = options.asOf ?? new Date().toISOString().slice(0, 10)
-  if (!parseEnd(asOf)) throw new Exit(exitCodes.usage, `--as-of ${asOf}: expected a date such as 2026-11-23`)
+  if (readDate(asOf) === undefined)
+    throw new Exit(exitCodes.usage, `--as-of ${asOf}: expected a date such as 2026-11-23`)
   const text = await readTable(file)
   const name = source ?? (file === '-' ? from : `${from} ${basename(file)}`)
   const imported = await importPrices(text, { from, source: name, asOf, only, providers, allowUndercharge }).catch(

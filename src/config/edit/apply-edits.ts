@@ -10,6 +10,7 @@ import { parts as schemas } from '../schema.ts'
 import { Source } from '../source.ts'
 import { entryOf, formatPath, type Path, toValue, type Tree } from '../tree.ts'
 import { readComments } from '../load.ts'
+import { type Editable, entriesIn } from './list-editable.ts'
 import { SpliceBudget, SpliceError, Splicer } from './splice.ts'
 import { isObject } from '../../util/index.ts'
 
@@ -26,6 +27,8 @@ export type ConfigTexts = { readonly file: string; readonly text: string; readon
 export type Edited =
   | {
       readonly ok: true
+      /** The given texts, with those of the files that they name. */
+      readonly before: ConfigTexts
       /** The new texts. */
       readonly texts: ConfigTexts & { readonly parts: PartTexts }
       /** Absolute paths of changed files. */
@@ -65,6 +68,7 @@ type SourceFile = { readonly path: string; readonly own: Tree }
  * edit is verified: the new text has the requested value, and all other values are unchanged.
  */
 export async function applyEdits(texts: ConfigTexts, env: Environment, edits: readonly ConfigEdit[]): Promise<Edited> {
+  let before: ConfigTexts = texts
   let now: (ConfigTexts & { readonly parts: PartTexts }) | undefined
   const changed = new Set<string>()
   const notes: string[] = []
@@ -73,15 +77,13 @@ export async function applyEdits(texts: ConfigTexts, env: Environment, edits: re
   try {
     for (const edit of edits) {
       current = edit
-      // A text is parsed and compared synchronously; other requests run between two edits.
-      await nextTurn()
       const read = await readTexts(now ?? texts, env)
-      now ??= { ...texts, parts: read.parts }
+      now ??= before = { ...texts, parts: read.parts }
       checkEdit(edit)
       for (const { sourceFile, path, value } of placeEdit(edit, read, notes)) {
-        const before: string = sourceFile.path === mainOf(now) ? now.text : (now.parts[sourceFile.path] ?? '')
-        const after = change(before, { path, value }, notes, budget)
-        if (after === before) continue
+        const old: string = sourceFile.path === mainOf(now) ? now.text : (now.parts[sourceFile.path] ?? '')
+        const after = await change(old, { path, value }, notes, budget)
+        if (after === old) continue
         changed.add(sourceFile.path)
         now =
           sourceFile.path === mainOf(now)
@@ -89,7 +91,7 @@ export async function applyEdits(texts: ConfigTexts, env: Environment, edits: re
             : { ...now, parts: { ...now.parts, [sourceFile.path]: after } }
       }
     }
-    now ??= { ...texts, parts: (await readTexts(texts, env)).parts }
+    now ??= before = { ...texts, parts: (await readTexts(texts, env)).parts }
   } catch (error) {
     if (error instanceof EditError) return { ok: false, why: error.message, edit: current }
     if (error instanceof SpliceError)
@@ -100,7 +102,16 @@ export async function applyEdits(texts: ConfigTexts, env: Environment, edits: re
       }
     throw error
   }
-  return { ok: true, texts: now, changed: [...changed], notes: [...new Set(notes)] }
+  return { ok: true, before, texts: now, changed: [...changed], notes: [...new Set(notes)] }
+}
+
+/** The entries that can be edited, and the texts with those of the files that they name. @throws EditError */
+export async function readEditable(
+  texts: ConfigTexts,
+  env: Environment,
+): Promise<Editable & { readonly texts: ConfigTexts }> {
+  const read = await readTexts(texts, env)
+  return { ...entriesIn(read), texts: { ...texts, parts: read.parts } }
 }
 
 const mainOf = ({ file }: ConfigTexts): string => resolve(file)
@@ -279,11 +290,13 @@ function put(whole: Json, path: Path, value: Json | undefined): Json {
 type Change = Pick<Place, 'path' | 'value'>
 
 /** @throws EditError, SpliceError */
-function change(given: string, { path, value }: Change, notes: string[], budget: SpliceBudget): string {
+async function change(given: string, { path, value }: Change, notes: string[], budget: SpliceBudget): Promise<string> {
   const mark = /^\uFEFF?/.exec(given)?.[0] ?? ''
   const before = given.slice(mark.length)
   const splicer = new Splicer(before, budget)
   const wanted = put(toValue(splicer.root) as Json, path, value)
+  // The text is parsed before and after; other requests run in between.
+  await nextTurn()
   if (value === undefined) splicer.remove(path)
   else splicer.set(path, value)
   const { text } = splicer

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Json } from '../../domain/index.ts'
 import { PartFiles } from '../compose/part-files.ts'
 import type { Environment } from '../environment.ts'
-import { readFilled } from '../read-filled.ts'
+import { type Filled, readFilled } from '../read-filled.ts'
 import { Report } from '../report.ts'
 import { Source } from '../source.ts'
 import { entryOf, type MapTree, toValue, type Tree } from '../tree.ts'
@@ -34,8 +34,11 @@ const none: Editable = { models: [], groups: [], families: [], upstreams: [], ro
 export async function listEditable({ file, text, parts }: ConfigTexts, env: Environment): Promise<Editable> {
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const read = await readFilled(source, env, new Report(source), { parts: new PartFiles(parts) })
-  if (!read.written) return none
-  const { written, sourceFiles } = read
+  return read.written ? entriesIn(read) : none
+}
+
+/** The same for texts that are read already. */
+export function entriesIn({ source, written, sourceFiles }: Filled): Editable {
   const owns = sourceFiles.map(({ own, start }) => ({ own, path: resolve(source.sourceFileOf(start).file) }))
   const list = (section: 'models' | 'groups'): readonly EditableEntry[] =>
     entriesOf(written, section).map(({ key: name, keySpan, value }) => {

@@ -4,8 +4,9 @@ import type { SettingsFile } from '../compose/include.ts'
 import type { Environment } from '../environment.ts'
 import { readFilled } from '../read-filled.ts'
 import { Report } from '../report.ts'
-import type { Secrets } from '../secrets.ts'
+import { coverSpans, type Secrets } from '../secrets.ts'
 import { Source } from '../source.ts'
+import type { Span } from '../tree.ts'
 import type { ConfigTexts } from './apply-edits.ts'
 import type { ShownLine } from './show-diff.ts'
 
@@ -34,19 +35,22 @@ export function showSourceFile(
   { start, text }: Pick<SettingsFile, 'start' | 'text'>,
   secrets: Secrets,
 ): readonly ShownLine[] {
-  // Replaces from the end, so that earlier places stay valid.
-  const spans = secrets.spans.toSorted((a, b) => b.start - a.start)
+  const { spans } = secrets
   let at = start
+  let next = 0
   return text.split('\n').map(line => {
     const [from, to] = [at, at + line.length]
     at = to + 1
     const indented = Math.max(line.search(/\S/), 0)
-    let open = line
-    for (const { start, end } of spans) {
+    const own: Span[] = []
+    for (let i = next; i < spans.length; i++) {
+      const { start, end } = spans[i] as Span
+      if (start >= to) break
+      if (end <= from && i === next) next++
       const [first, last] = [Math.max(start - from, indented), Math.min(end, to) - from]
-      if (first < last && /[^\s"'}]/.test(line.slice(first, last)))
-        open = open.slice(0, first) + cover + open.slice(last)
+      if (first < last && /[^\s"'}]/.test(line.slice(first, last))) own.push({ start: first, end: last })
     }
+    const open = coverSpans(line, own, () => cover)
     const comment = open.search(commentBegins)
     const code = comment === -1 ? open : open.slice(0, comment)
     // Values that are redacted by their place are not searched again. Comments have no places, so they are searched.

@@ -75,15 +75,18 @@ export const spendingRules: readonly Rule[] = [
     remedy: 'add limits: { rpm: … }, or allow it only for a separate group',
     *look({ plan }) {
       const models = configuredModels(plan).filter(model => model.enabled && !model.free)
+      const usual = usualPrices(models)
       for (const model of models) {
         if (model.limits.rpm !== undefined) continue
-        const label = [...model.prices.keys()].find(label => isExpensive(model, label, models))
-        const price = label === undefined ? undefined : model.prices.get(label)
-        if (label !== undefined && price)
-          yield {
-            path: ['models', model.name],
-            message: `'${model.name}' costs ${formatMoney(price.micros)} ${plan.currency} ${unitOf(label)} and has no limit`,
-          }
+        const found = [...model.prices].find(
+          ([label, { micros }]) => micros > expensiveTimes * (usual.get(label) ?? micros),
+        )
+        if (!found) continue
+        const [label, { micros }] = found
+        yield {
+          path: ['models', model.name],
+          message: `'${model.name}' costs ${formatMoney(micros)} ${plan.currency} ${unitOf(label)} and has no limit`,
+        }
       }
     },
   },
@@ -122,9 +125,16 @@ export const spendingRules: readonly Rule[] = [
   },
 ]
 
-function isExpensive(model: Model, label: string, models: readonly Model[]): boolean {
-  const price = model.prices.get(label)?.micros ?? 0
-  const others = models.flatMap(other => other.prices.get(label)?.micros ?? []).toSorted((a, b) => a - b)
-  if (others.length < comparedMin) return false
-  return price > expensiveTimes * (others[Math.floor((others.length - 1) / 2)] ?? price)
+/** The usual price of each unit that enough models have. */
+function usualPrices(models: readonly Model[]): ReadonlyMap<string, number> {
+  const all = Map.groupBy(
+    models.flatMap(({ prices }) => [...prices]),
+    ([label]) => label,
+  )
+  const usual = new Map<string, number>()
+  for (const [label, prices] of all) {
+    const sorted = prices.map(([, { micros }]) => micros).sort((a, b) => a - b)
+    if (sorted.length >= comparedMin) usual.set(label, sorted[Math.floor((sorted.length - 1) / 2)] as number)
+  }
+  return usual
 }

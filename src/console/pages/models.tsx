@@ -6,6 +6,7 @@ import { Loaded } from '../kit/loaded.tsx'
 import { Money } from '../kit/money.tsx'
 import { Notes } from '../kit/notes.tsx'
 import { Page } from '../kit/page.tsx'
+import { Pager } from '../kit/pager.tsx'
 import { Status } from '../kit/status.tsx'
 import { Table } from '../kit/table.tsx'
 import { Tag } from '../kit/tag.tsx'
@@ -14,6 +15,9 @@ import { tConditions } from '../words/condition.ts'
 import { language, t, tName } from '../words/index.ts'
 import { tOperation } from '../words/operation.ts'
 import { limitText } from './tokens/key-drawer.tsx'
+
+/** A browser needs seconds for thousands of rows. */
+const pageRows = 100
 
 /** The models and their prices. */
 export function Models() {
@@ -27,12 +31,20 @@ export function Models() {
       </FilterBar>
       <Loaded of={load} shape="rows">
         {({ models }) => {
-          const rows = models.filter(({ name, family }) => `${name} ${family}`.toLowerCase().includes(find))
-          if (rows.length === 0) return <Empty title={t('models.none')} />
+          const found = models.filter(({ name, family }) => `${name} ${family}`.toLowerCase().includes(find))
+          if (found.length === 0) return <Empty title={t('models.none')} />
+          const first = Math.max(
+            0,
+            found.findIndex(({ name }) => name === query['before']),
+          )
+          const rows = found.slice(first, first + pageRows)
           return (
-            <div class="sheet">
-              <Table label={t('nav.models')} rows={rows} rowKey={model => model.name} columns={columns()} />
-            </div>
+            <>
+              <div class="sheet">
+                <Table label={t('nav.models')} rows={rows} rowKey={model => model.name} columns={columns()} />
+              </div>
+              <Pager next={found[first + pageRows]?.name ?? null} isByTime={false} />
+            </>
           )
         }}
       </Loaded>

@@ -150,8 +150,8 @@ function reasonOf(
 }
 
 /** The number of requests that the upstream sold, as it counts them; 0 if it counts none. */
-function succeededIn({ traits }: WorkTerms, { bytes }: EndedWork): number {
-  const count = traits.batch && readPath(parseJsonIfValid(bytes.toString()) ?? null, traits.batch.succeeded)
+function succeededIn({ traits }: WorkTerms, { members }: EndedWork): number {
+  const count = traits.batch && readPath(Object.fromEntries(members), traits.batch.succeeded)
   return typeof count === 'number' ? count : 0
 }
 
