@@ -1,6 +1,8 @@
 import type { Counters, LimitRequest, LimitStatus } from '../../domain/index.ts'
 import { failToWait } from '../errors.ts'
 
+const attempt = 1
+
 /** Limits the attempts of a network per minute, over all processes that share the counters. */
 export class NetworkRateLimit {
   readonly #counters: AttemptCounters
@@ -30,7 +32,7 @@ export class NetworkRateLimit {
 
   #demandOf(address: string): LimitRequest {
     const owner = `network ${this.#networkOf(address)}`
-    return { id: `${this.#what} ${owner}`, owner, kind: 'window', limit: this.#most, amount: 1, shadow: false }
+    return { id: `${this.#what} ${owner}`, owner, kind: 'window', limit: this.#most, amount: attempt, shadow: false }
   }
 }
 
