@@ -25,7 +25,7 @@ export type FollowOptions = {
   readonly left: AbortSignal
   /** Ids of rows that the follower already has, the newest of them, and rows that it has skipped. */
   readonly known?: readonly string[]
-  /** Rows that have ended from then on come first, as far as the log is followed back. */
+  /** Rows that have ended from then on come first, of the last 20 minutes. */
   readonly since?: number
   readonly onFault?: (error: unknown) => void
 }
@@ -42,7 +42,7 @@ export async function* followLog(
 ): AsyncIterable<readonly FollowedRow[]> {
   const began = (since ?? clock.now()) - (known.length > 0 || since !== undefined ? lateMs : 0)
   const sent = new Map(known.map(id => [id, began]))
-  let missedFrom = since
+  let missedFrom = since === undefined ? undefined : Math.max(since, clock.now() - longMs)
   for (let poll = 1; !left.aborted; poll++) {
     const now = clock.now()
     const long = poll % longEvery === 0 || missedFrom !== undefined
