@@ -124,7 +124,11 @@ export class SpoolFolder implements SpoolFiles {
   }
 
   async #open(): Promise<number> {
-    this.#path ??= this.#make()
+    this.#path ??= this.#make().catch((error: unknown) => {
+      // A full disk has room later.
+      this.#path = undefined
+      throw error
+    })
     const path = join(await this.#path, this.#random.bytes(16).toString('hex'))
     const file = await openFile(path, 'wx+', 0o600)
     await unlinkFile(path)

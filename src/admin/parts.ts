@@ -18,6 +18,7 @@ import type { Log } from '../plugin-api/index.ts'
 import type { Clock, Ids, Random } from '../util/index.ts'
 import type { WhatIf } from '../domain/what-if.ts'
 import type { Pages } from './pages/page-data.ts'
+import type { AttemptCounters } from './session/network-rate-limit.ts'
 
 /** An error or a note about a configuration. */
 export type ConfigFinding = {
@@ -137,6 +138,8 @@ type UpstreamConnections = {
 export type AdminParts = {
   readonly storage: Storage
   readonly clock: Clock
+  /** Counts attempts to sign in. */
+  readonly counters: AttemptCounters
   readonly random: Random
   readonly ids: Ids
   readonly log: Log

@@ -1,4 +1,5 @@
 import { followLog, type LogMatch, logRecord } from '../domain/index.ts'
+import { firstIdAt, timeOfId } from '../util/index.ts'
 import type { AdminRequest } from './api.ts'
 import { Semaphore } from './semaphore.ts'
 import { isSessionOpen } from './session/sessions.ts'
@@ -6,6 +7,7 @@ import { isSessionOpen } from './session/sessions.ts'
 /** After this number of polls a ping is sent, so that proxies do not close the connection. */
 const pingEvery = 15
 const listeners = { all: 50, each: 10 }
+const prefix = 'req_'
 
 /**
  * New rows of the log as events. While a client is connected, the log is read once a second, so that rows of other
@@ -24,8 +26,11 @@ export class Tails {
   async *#events(request: AdminRequest, match: LogMatch): AsyncIterable<string> {
     const { left, parts } = request
     let polls = 0
-    yield 'retry: 3000\n: following\n\n'
-    for await (const found of followLog(parts.storage.journal, match, { clock: parts.clock, left })) {
+    const since = await lastEndOf(request)
+    // A client that connects again before its first row names this id.
+    yield `retry: 3000\n${since === undefined ? `id: ${firstIdAt(prefix, parts.clock.now())}\n` : ''}: following\n\n`
+    const options = { clock: parts.clock, left, ...(since !== undefined && { since }) }
+    for await (const found of followLog(parts.storage.journal, match, options)) {
       if (!(await isSessionOpen(request))) return
       for (const one of found) {
         const record = logRecord(one, parts.plan().plugins.known)
@@ -34,4 +39,13 @@ export class Tails {
       if (++polls % pingEvery === 0) yield ': ping\n\n'
     }
   }
+}
+
+/** The end of the last row that a client received before it connects again; undefined at its first connection. */
+async function lastEndOf({ headers, parts }: AdminRequest): Promise<number | undefined> {
+  const id = String(headers['last-event-id'] ?? '')
+  const began = timeOfId(prefix, id)
+  if (Number.isNaN(began)) return undefined
+  const [last] = await parts.storage.journal.list({ id, limit: 1 })
+  return began + (last?.row.durationMs ?? 0)
 }

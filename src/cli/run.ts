@@ -9,6 +9,8 @@ export async function run(argv: readonly string[]): Promise<void> {
   try {
     writeRecords(asksForRecords(argv) && !process.stderr.isTTY)
     process.stdout.on('error', endOnOutputFault)
+    // Messages that cannot be written, as on a full disk, end nothing.
+    process.stderr.on('error', () => undefined)
     await createProgram().parseAsync(argv.map((word, i) => (i === 2 && versionFlags.has(word) ? 'version' : word)))
   } catch (error) {
     if (error instanceof Exit) {

@@ -25,6 +25,8 @@ export type FollowOptions = {
   readonly left: AbortSignal
   /** Ids of rows that the follower already has, the newest of them, and rows that it has skipped. */
   readonly known?: readonly string[]
+  /** Rows that have ended from then on come first, of the last 20 minutes. */
+  readonly since?: number
   readonly onFault?: (error: unknown) => void
 }
 
@@ -36,21 +38,21 @@ export type FollowOptions = {
 export async function* followLog(
   journal: Pick<Journal, 'list'>,
   match: LogMatch,
-  { clock, left, known = [], onFault }: FollowOptions,
+  { clock, left, known = [], since, onFault }: FollowOptions,
 ): AsyncIterable<readonly FollowedRow[]> {
-  const began = clock.now() - (known.length > 0 ? lateMs : 0)
+  const began = (since ?? clock.now()) - (known.length > 0 || since !== undefined ? lateMs : 0)
   const sent = new Map(known.map(id => [id, began]))
-  let missedFrom: number | undefined
+  let missedFrom = since === undefined ? undefined : Math.max(since, clock.now() - longMs)
   for (let poll = 1; !left.aborted; poll++) {
     const now = clock.now()
     const long = poll % longEvery === 0 || missedFrom !== undefined
     // Includes rows of a clock that was ahead when the client began to follow.
     const recent = Math.min(missedFrom ?? now, now) - lateMs - (long ? longEvery : 2) * pollMs
     const endedFrom = Math.max(Math.min(began, now), recent)
-    const since = Math.min(missedFrom ?? now, now) - (long ? longMs : lookBackMs)
+    const from = Math.min(missedFrom ?? now, now) - (long ? longMs : lookBackMs)
     const fresh: FollowedRow[] = []
     try {
-      for await (const found of ended(journal, { ...match, endedFrom }, firstIdAt('req_', since))) {
+      for await (const found of ended(journal, { ...match, endedFrom }, firstIdAt('req_', from))) {
         if (sent.has(found.row.id)) continue
         sent.set(found.row.id, now)
         fresh.push(found)

@@ -426,6 +426,7 @@ class RunningGateway implements Gateway {
       random,
       ids,
       log,
+      counters,
       plan: () => this.plan,
       facts: {
         startedAt: this.#startedAt,

@@ -26,7 +26,7 @@ export type GatewayLog = Log & {
   request(row: LogRow): void
   /** More values that must not be written: after a reload, or a new key. */
   hide(secrets: Iterable<string>): void
-  /** Resolves when all lines so far were passed to the operating system. */
+  /** Resolves when all lines so far were passed to the operating system, or could not be. */
   flush(): Promise<void>
 }
 
@@ -36,6 +36,8 @@ const lineBytesBuffered = 16_000
 const rowsTogether = 64
 const rowsWaitMs = 100
 const flushEveryMs = 1000
+/** Lines that wait while standard error cannot be written; further ones are dropped. */
+const waitingBytesMax = 32 * 1_048_576
 
 /** Opens the log. Without a terminal it is buffered: lines reach the file within a second, and at exit. */
 export function createLog(options: LogOptions): GatewayLog {
@@ -64,6 +66,8 @@ export function createLog(options: LogOptions): GatewayLog {
     },
     destination,
   )
+  if (out)
+    outliveFaults(out, dropped => logger.error({ lines: dropped }, 'the log could not be written; lines are missing'))
   // Log rows of requests have the time of their request, which pino's own timestamp would replace.
   const lines: string[] = []
   const requests = pino(
@@ -99,22 +103,40 @@ export function createLog(options: LogOptions): GatewayLog {
     request: row => (takesRows ? addRow(row) : undefined),
     hide: secrets => scrubber.hide(secrets),
     flush: () =>
-      new Promise((resolve, reject) => {
+      new Promise(resolve => {
         writeRows()
         if (out === undefined) return resolve()
-        out.flush(error => (error && !isUnsyncable(error) ? reject(error) : resolve()))
+        out.flush(() => resolve())
       }),
   }
 }
 
 function openStderr(watched: boolean) {
   if (watched) return pino.destination({ dest: 2, sync: true })
-  return pino.destination({ dest: 2, sync: false, minLength: lineBytesBuffered, periodicFlush: flushEveryMs })
+  return pino.destination({
+    dest: 2,
+    sync: false,
+    minLength: lineBytesBuffered,
+    maxLength: waitingBytesMax,
+    periodicFlush: flushEveryMs,
+  })
 }
 
-/** A flush ends with an fsync, which pipes and terminals do not support; the lines were written before. */
-function isUnsyncable(error: NodeJS.ErrnoException): boolean {
-  return error.code === 'EINVAL' || error.code === 'ENOTSUP' || error.code === 'EROFS'
+/** Continues without a log while it cannot be written, as on a full disk. Each flush tries again. */
+function outliveFaults(out: ReturnType<typeof openStderr>, onDropped: (lines: number) => void): void {
+  let isFaulty = false
+  let dropped = 0
+  out.on('error', () => (isFaulty = true))
+  out.on('drop', (text: string) => (dropped += text.split('\n').length - 1))
+  out.on('write', () => {
+    isFaulty = false
+    const lines = dropped
+    dropped = 0
+    if (lines > 0) onDropped(lines)
+  })
+  const flushSync = out.flushSync.bind(out)
+  // It would try for ever, and the process would not end.
+  out.flushSync = () => (isFaulty ? undefined : flushSync())
 }
 
 /** The fields of the log record without its charge, by the record's names; unknown ones are left out. */

@@ -310,6 +310,21 @@ t.test('the live log opens again after a proxy has refused it, and after a new s
   t.strictSame(faults, [])
 })
 
+t.test('the live log also shows what ended before it was connected', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, admin, post, faults } = browsing
+  const page = await browsing.newPage({ as: admin })
+  await page.goto(`${url}/console/logs`)
+  await page.getByText('No requests').waitFor()
+  await (await post('/v1/chat/completions', { model: 'before-live', messages: [] })).arrayBuffer()
+  // The row is written.
+  for (let rows = 0; rows === 0; )
+    rows = ((await admin.get('/api/logs')).body as { readonly records: readonly object[] }).records.length
+  await page.getByRole('switch', { name: 'Live' }).click()
+  await page.getByRole('cell', { name: 'before-live' }).waitFor()
+  t.strictSame(faults, [])
+})
+
 t.test('users are shown in pages, and found by a search of the gateway', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, admin, gateway, faults } = browsing

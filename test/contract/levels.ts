@@ -460,6 +460,38 @@ export async function zonesContract(t: Test, make: Harness): Promise<void> {
     clock.set(noon + 60 * day)
     t.equal(await buy(100), undefined)
   })
+  await t.test('a refund takes no more from a day than was booked on it', async t => {
+    const midnight = Date.UTC(2027, 4, 17)
+    const clock = clockAt(midnight + 60_000)
+    const harness = await make()
+    const storage = await harness.open('gateway', clock)
+    t.teardown(async () => {
+      await storage.close()
+      await harness.close()
+    })
+    const { name, key, facts } = await somebody(storage, { budget: 100 })
+    await storage.keys.change(key.id, { budgetPeriod: 'day' }, 'test')
+    const buy = async (price: number) => {
+      const request = heldBy(key, price, facts, [user(name, 100, 'day')])
+      const held = await storage.ledger.hold(request)
+      if (held.kind !== 'held') return held.kind
+      await storage.ledger.line(request.facts.id, line(0, { price }))
+      await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+      return request.facts.id
+    }
+    await buy(5)
+    clock.set(midnight - 60_000)
+    const last = await buy(80)
+    clock.set(midnight - 4 * 3_600_000)
+    t.not(await buy(10), 'overdrawn', 'the clock went back: the day before')
+    t.equal(await storage.books.refund(last, 'boss', 'sorry'), 80)
+    t.match(await storage.keys.find(key.id), { spentIn: { day: { spent: 0 } } })
+    const [row] = await harness.read(
+      `SELECT sum(day_spent) AS day FROM account WHERE kind = 'user' AND name = '${name}'`,
+    )
+    t.equal(Number(row?.['day']), 0)
+    t.equal(await buy(101), 'overdrawn')
+  })
 }
 
 /** Tests of amounts that were booked in another time zone than the current one. */
@@ -497,6 +529,48 @@ export async function zoneChangeContract(t: Test, make: Harness): Promise<void> 
     t.equal(await buy(second, 1), 'overdrawn')
     t.same((await second.books.verify()).problems, [])
     t.match(await second.keys.find(key.id), { spent: 100, held: 0 })
+  })
+
+  await t.test('a refund of a purchase at the change of the zone opens no day of this zone', async t => {
+    // The second: a gateway of the earlier zone still ran.
+    for (const lateMs of [0, 60_000]) {
+      const clock = clockAt(Date.UTC(2027, 4, 31, 16))
+      const harness = await make()
+      const storages = [await harness.open('gateway', clock, undefined, 'Asia/Tokyo')]
+      t.teardown(async () => {
+        for (const storage of storages) await storage.close()
+        await harness.close()
+      })
+      const [first] = storages as [Storage]
+      const { name, key, facts } = await somebody(first, { budget: 100 })
+      await first.keys.change(key.id, { budgetPeriod: 'day' }, 'test')
+      const levels = [user(name, 100, 'day'), group(facts.group, 100, 'day')]
+      const buy = async (storage: Storage, price: number) => {
+        const request = heldBy(key, price, facts, levels)
+        const held = await storage.ledger.hold(request)
+        if (held.kind !== 'held') return held.kind
+        await storage.ledger.line(request.facts.id, line(0, { price }))
+        await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+        return request.facts.id
+      }
+      const early = await buy(first, 80)
+      await first.close()
+      const second = await harness.open('gateway', clock)
+      storages[0] = second
+      await harness.edit(`UPDATE meta SET value = value - ${lateMs} WHERE name = 'budget_zone_since'`)
+      clock.set(Date.UTC(2027, 4, 31, 16, 2))
+      t.not(await buy(second, 10), 'overdrawn', caseName({ lateMs }))
+      t.equal(await second.books.refund(early, 'boss', 'sorry'), 80, caseName({ lateMs }))
+      t.equal(await buy(second, 91), 'overdrawn', caseName({ lateMs }))
+      t.match(await second.keys.find(key.id), { spentIn: { day: { spent: 10 } } }, caseName({ lateMs }))
+      for (const kind of ['user', 'group'] as const) {
+        const of = kind === 'user' ? name : facts.group
+        const rows = await harness.read(
+          `SELECT sum(day_spent) AS day FROM account WHERE kind = '${kind}' AND name = '${of}'`,
+        )
+        t.equal(Number(rows[0]?.['day']), 10, caseName({ lateMs, kind }))
+      }
+    }
   })
 
   await t.test('a day that began in an earlier zone, which was ahead, is no finding', async t => {

@@ -7,11 +7,12 @@ export type Row = {
 }
 
 /** Follows a tail of the log. */
-export async function listen(url: string, visitor: Visitor, query = '') {
+export async function listen(url: string, visitor: Visitor, query = '', lastId?: string) {
   const stop = new AbortController()
-  const headers = { cookie: visitor.cookie }
+  const headers = { cookie: visitor.cookie, ...(lastId !== undefined && { 'last-event-id': lastId }) }
   const response = await fetch(`${url}/api/logs/tail${query}`, { headers, signal: stop.signal })
   const events: Row[] = []
+  const ids: string[] = []
   let ended = false
   const done = (async () => {
     let text = ''
@@ -22,6 +23,8 @@ export async function listen(url: string, visitor: Visitor, query = '') {
         text = parts.pop() ?? ''
         for (const part of parts) {
           const data = /^data: (.*)$/m.exec(part)?.[1]
+          const id = /^id: (.*)$/m.exec(part)?.[1]
+          if (id !== undefined) ids.push(id)
           if (data !== undefined) events.push(JSON.parse(data) as Row)
         }
       }
@@ -30,5 +33,5 @@ export async function listen(url: string, visitor: Visitor, query = '') {
     }
     ended = true
   })()
-  return { response, events, isEnded: () => ended, done, stop: () => stop.abort() }
+  return { response, events, ids, isEnded: () => ended, done, stop: () => stop.abort() }
 }

@@ -231,6 +231,26 @@ t.test('a tail sends each request as it ends, to those who may see it, and ends 
   t.comment(`closed with an open tail in ${Math.round(performance.now() - began)} ms`)
 })
 
+t.test('a tail that is opened again sends the rows that ended in between', async t => {
+  const { started, admin, draw } = await openDesk(t)
+  const first = await listen(started.url, admin)
+  await until(() => first.ids.length === 1)
+  first.stop()
+  const missed = [await draw(), await draw()]
+  const second = await listen(started.url, admin, '', first.ids[0])
+  await until(() => second.events.length >= 2)
+  second.stop()
+  t.same(second.ids, missed, 'also before its first row')
+  const more = await draw()
+  const third = await listen(started.url, admin, '', missed[1])
+  await until(() => third.ids.includes(more))
+  third.stop()
+  const strange = await listen(started.url, admin, '', 'req_')
+  await until(() => strange.ids.length > 0)
+  t.same(strange.events, [], 'an unknown id is a first connection')
+  strange.stop()
+})
+
 t.test('a tail sends rows that another process wrote', async t => {
   const { started, admin } = await openDesk(t)
   const tail = await listen(started.url, admin)

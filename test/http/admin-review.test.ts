@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { networkOf } from '../../src/index.ts'
-import { LoginGuard } from '../../src/admin/session/login-guard.ts'
+import { newGuard } from '../harness/login-guard.ts'
 import { until } from '../harness/edits.ts'
 import { listen } from '../harness/listen.ts'
 import { start } from '../harness/start.ts'
@@ -169,8 +169,8 @@ t.test('the price of an unavailable model is not revealed under any operation', 
 })
 
 t.test('counts an IPv6 /64 as one address for password guesses', async t => {
-  const guard = new LoginGuard({ now: () => 0, tick: () => 0 }, networkOf)
-  for (let i = 0; i < 20; i++) guard.begin(`user${i}`, `2001:db8::${i}`)
-  t.throws(() => guard.begin('root', '2001:db8::ffff'), { code: 'slow_down' })
-  t.doesNotThrow(() => guard.begin('root', '2001:db8:0:1::1'))
+  const guard = newGuard(networkOf)
+  for (let i = 0; i < 20; i++) await guard.begin(`user${i}`, `2001:db8::${i}`)
+  await t.rejects(guard.begin('root', '2001:db8::ffff'), { code: 'slow_down' })
+  await t.resolves(guard.begin('root', '2001:db8:0:1::1'))
 })

@@ -1,5 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createGateway, createKey } from '../../src/index.ts'
+import { askOnce } from '../harness/ask.ts'
+import { prepareSite } from '../harness/child.ts'
+import { onFreePort } from '../harness/free-port.ts'
 import { editShipped } from '../harness/project.ts'
 import { quietLog, type Started } from '../harness/start.ts'
 import { startThread } from '../harness/threads.ts'
@@ -44,5 +48,33 @@ t.test('a disk with less than 256 MiB free is reported by readiness, status and 
     storage: { healthy: false, trouble: /free on the disk/ },
     disk_free: Number,
     disk_min: 256 * 1_048_576,
+  })
+})
+
+t.test('a gateway whose log is on a full disk continues, and ends when it should', async t => {
+  const folder = t.testdir()
+  await onFreePort(async port => {
+    const site = await prepareSite(folder, {
+      upstreams: {},
+      edit: [{ 'groups/default/rpm': 100_000 }],
+      by: ['sh', '-c', 'exec "$@" 2>/dev/full', 'sh'],
+      env: { TOLLGATE_LISTEN: `127.0.0.1:${port}` },
+    })
+    const gateway = site.start()
+    t.teardown(() => gateway.kill())
+    const url = `http://127.0.0.1:${port}`
+    const isReady = () =>
+      fetch(`${url}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    while (gateway.isThere() && !(await isReady())) await sleep(50)
+    const chat = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }
+    for (let i = 0; i < 150; i++) await askOnce(url, chat, { key: site.key, path: '/v1/chat/completions' })
+    // The log is flushed each second.
+    await sleep(2_500)
+    t.equal((await askOnce(url, chat, { key: site.key, path: '/v1/chat/completions' })).status, 200)
+    await gateway.stop()
+    t.equal(await gateway.gone, 0)
   })
 })

@@ -78,6 +78,17 @@ t.test('several processes are one gateway: one address, one storage, one set of 
   })
 })
 
+t.test('all processes together count the wrong passwords of an address', { skip }, async t => {
+  const { url } = await startWorks(t, 2)
+  const statuses: (number | undefined)[] = []
+  const headers = { 'x-tollgate': '1', origin: url }
+  for (let i = 0; i < 25; i++) {
+    const guess = { name: `user${i}`, password: 'not the password' }
+    statuses.push((await askOnce(url, guess, { path: '/api/session', key: '', headers })).status)
+  }
+  t.same(statuses, [...Array<number>(20).fill(401), ...Array<number>(5).fill(429)])
+})
+
 t.test('a worker that starts during a reload has the new configuration', { skip }, async t => {
   // The third one keeps the port, which is 0 in the configuration.
   const { site, gateway, url } = await startWorks(t, 3)

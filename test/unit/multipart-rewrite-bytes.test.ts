@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, existsSync, fstatSync, openSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
@@ -343,6 +343,15 @@ t.test("[13.5] nothing of a file's earlier content can be read", async t => {
   t.equal(fstatSync(again.fd).size, 2 * MiB)
   folder.give(again)
   folder.give(other)
+})
+
+t.test('uploads work again when their folder can be created', async t => {
+  const place = t.testdir({ taken: 'a file' })
+  const folder = new SpoolFolder(`${place}/taken/uploads`, systemRandom)
+  t.teardown(() => folder.close())
+  await t.rejects(folder.take(1), { code: 'ENOTDIR' })
+  rmSync(`${place}/taken`)
+  folder.give(await folder.take(1))
 })
 
 t.test('[13.5] reserved disk space counts, and yields to a current upload', async t => {

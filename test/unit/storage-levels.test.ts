@@ -36,6 +36,31 @@ await t.test('on PostgreSQL', async t => {
   await mixedContract(t, make)
   await toldContract(t, make, 3)
 
+  await t.test('payments at once do not exceed the largest balance together', async t => {
+    const harness = await make()
+    const gateways = [await harness.open('gateway'), await harness.open('gateway')]
+    const others = await postgres.connect(harness.url)
+    t.teardown(async () => {
+      await others.end()
+      for (const one of gateways) await one.close()
+    })
+    const half = 5_000_000_000_000_000
+    await others.query(`BEGIN; SELECT 1 FROM "user" WHERE name = 'local' FOR UPDATE`)
+    const paid = gateways.map(({ users }) => users.topUp('local', half, null, 'boss'))
+    const settled = Promise.allSettled(paid)
+    const waiting = `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
+    const count = async () => Number((await others.query<{ count: string }>(waiting)).rows[0]?.count)
+    while ((await count()) < 2) await new Promise(resolve => setTimeout(resolve, 20))
+    await others.query('COMMIT')
+    const [refused, ...more] = (await settled).flatMap(one =>
+      one.status === 'rejected' ? [one.reason as unknown] : [],
+    )
+    t.match(refused, { code: 'balance_full' })
+    t.same(more, [])
+    const rows = await harness.read(`SELECT balance FROM "user" WHERE name = 'local'`)
+    t.equal(Number(rows[0]?.['balance']), half)
+  })
+
   await t.test("without limits no gateway waits for another's commit", async t => {
     const harness = await make()
     const storage = await harness.open('gateway')

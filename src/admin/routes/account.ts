@@ -25,7 +25,7 @@ export const accountRoutes = [
       const { parts, body, remote, door } = request
       const { user, session } = personOf(request)
       checkPassword(body.password, user.name)
-      const takeBack = door.guard.begin(user.name, remote)
+      const takeBack = await door.guard.begin(user.name, remote)
       const known = await parts.storage.users.passwordHash(user.name)
       const right = await door.hashes.run(() => parts.verifyPassword(body.current, known ?? ''))
       if (!right) throw refuse('invalid', 'password_current', {}, { param: 'current' })

@@ -27,7 +27,7 @@ function show({ id, name, role, group, by, createdAt, expiresAt }: Invitation) {
 
 /** Slows down attempts to guess tokens. @throws Failure slow_down, invitation_unknown */
 async function needInvitation({ parts, door, remote }: AdminRequest, hash: string): Promise<Invitation> {
-  const takeBack = door.guard.begin('', remote)
+  const takeBack = await door.guard.begin('', remote)
   const invitation = await parts.storage.signIn.invitation(hash)
   if (!invitation) throw fail('invitation_unknown')
   takeBack()

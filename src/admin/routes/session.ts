@@ -54,7 +54,7 @@ export const sessionRoutes = [
       const ways = waysIn(parts.plan())
       if (await parts.storage.users.hasAdmin(ways)) throw done()
       checkPassword(body.password, body.name)
-      const takeBack = guard.begin('', remote)
+      const takeBack = await guard.begin('', remote)
       const passwordHash = await hashes.run(() => parts.hashPassword(body.password))
       const tokenHash = hashToken(body.token)
       const claimed = await parts.storage.users.claimSetup({
@@ -86,7 +86,7 @@ export const sessionRoutes = [
       const { parts, body, remote } = request
       const { guard, hashes, decoy } = request.door
       if (!waysIn(parts.plan()).passwords) throw fail('passwords_off')
-      const takeBack = guard.begin(body.name, remote)
+      const takeBack = await guard.begin(body.name, remote)
       const known = await parts.storage.users.passwordHash(body.name)
       // Hashes the password for unknown users too: the response time must not reveal which names exist.
       const right = await hashes

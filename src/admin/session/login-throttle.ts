@@ -16,6 +16,7 @@ export type LoginThrottle = {
   readonly departures: NetworkRateLimit
 }
 
+const attemptsAMinute = 20
 const departuresAMinute = 60
 
 export function createLoginThrottle({
@@ -23,14 +24,19 @@ export function createLoginThrottle({
   random,
   hashPassword,
   networkOf,
+  counters,
   log,
-}: Pick<AdminParts, 'clock' | 'log' | 'random' | 'hashPassword' | 'networkOf'>): LoginThrottle {
+}: Pick<AdminParts, 'clock' | 'counters' | 'log' | 'random' | 'hashPassword' | 'networkOf'>): LoginThrottle {
   let hash: Promise<string> | undefined
   return {
-    guard: new LoginGuard(clock, networkOf),
+    guard: new LoginGuard(
+      clock,
+      networkOf,
+      new NetworkRateLimit(counters, networkOf, 'console attempts', attemptsAMinute),
+    ),
     hashes: new WorkQueue(),
     issuers: new Issuers(clock, log),
-    departures: new NetworkRateLimit(clock, networkOf, departuresAMinute),
+    departures: new NetworkRateLimit(counters, networkOf, 'console departures', departuresAMinute),
     decoy: () => (hash ??= hashPassword(random.bytes(16).toString('hex'))),
   }
 }

@@ -19,7 +19,7 @@ export async function needFreshSignIn(request: AdminRequest, guess: string | und
     if (parts.clock.now() - session.createdAt <= freshMs) return
     throw fail('sign_in_again', {}, { param: 'password' })
   }
-  const takeBack = door.guard.begin(user.name, remote)
+  const takeBack = await door.guard.begin(user.name, remote)
   const known = await parts.storage.users.passwordHash(user.name)
   if (!(await door.hashes.run(() => parts.verifyPassword(guess, known ?? ''))))
     throw fail('sign_in_again', {}, { param: 'password' })

@@ -1,33 +1,43 @@
-import type { Times } from '../../util/index.ts'
+import type { Counters, LimitRequest, LimitStatus } from '../../domain/index.ts'
 import { failToWait } from '../errors.ts'
 
-const windowMs = 60_000
-/** The maximum number of networks in memory. */
-const rememberedMax = 10_000
+const attempt = 1
 
-/** Limits the requests of a network per minute, for actions that cause small costs for others. */
+/** Limits the attempts of a network per minute, over all processes that share the counters. */
 export class NetworkRateLimit {
-  readonly #clock: Times
+  readonly #counters: AttemptCounters
   readonly #networkOf: (address: string) => string
+  readonly #what: string
   readonly #most: number
-  readonly #begun = new Map<string, number[]>()
 
-  constructor(clock: Times, networkOf: (address: string) => string, most: number) {
-    this.#clock = clock
+  constructor(counters: AttemptCounters, networkOf: (address: string) => string, what: string, most: number) {
+    this.#counters = counters
     this.#networkOf = networkOf
+    this.#what = what
     this.#most = most
   }
 
-  /** @throws Failure slow_down */
-  begin(address: string): void {
-    const network = this.#networkOf(address)
-    const now = this.#clock.tick()
-    const recent = (this.#begun.get(network) ?? []).filter(at => now - at < windowMs)
-    if (recent.length >= this.#most) throw failToWait('slow_down', (recent[0] ?? now) + windowMs - now)
-    this.#begun.delete(network)
-    this.#begun.set(network, [...recent, now])
-    if (this.#begun.size <= rememberedMax) return
-    const [oldest] = this.#begun.keys()
-    if (oldest !== undefined) this.#begun.delete(oldest)
+  /** @returns a function that cancels the attempt. @throws Failure slow_down */
+  async begin(address: string): Promise<() => void> {
+    const { ticket, standings } = await this.#counters.take([this.#demandOf(address)], 'local')
+    if (!ticket) throw failToWait('slow_down', waitOf(standings))
+    return () => void this.#counters.settle(ticket, [0])
   }
+
+  /** Checks without counting an attempt. @throws Failure slow_down */
+  async refuseFull(address: string): Promise<void> {
+    const waitMs = waitOf(await this.#counters.peek([this.#demandOf(address)], 'local'))
+    if (waitMs > 0) throw failToWait('slow_down', waitMs)
+  }
+
+  #demandOf(address: string): LimitRequest {
+    const owner = `network ${this.#networkOf(address)}`
+    return { id: `${this.#what} ${owner}`, owner, kind: 'window', limit: this.#most, amount: attempt, shadow: false }
+  }
+}
+
+export type AttemptCounters = Pick<Counters, 'take' | 'peek' | 'settle'>
+
+function waitOf(standings: readonly LimitStatus[]): number {
+  return standings[0]?.waitMs ?? 0
 }

@@ -29,10 +29,10 @@ export async function findTokenUser(
 ): Promise<TokenUser> {
   const hash = hashSecret(secret)
   const account = `token ${hash}`
-  guard.refuseWaiting(account, remote)
+  await guard.refuseWaiting(account, remote)
   const token = readAdminSecret(secret) === undefined ? undefined : await parts.storage.adminTokens.find(hash)
   if (!token) {
-    guard.begin(account, remote)
+    await guard.begin(account, remote)
     throw fail('token_invalid', {}, challenge)
   }
   if (token.ips && !isTrusted(remote, token.ips)) throw fail('token_address', { address: remote })

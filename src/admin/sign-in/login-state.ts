@@ -41,7 +41,7 @@ export async function beginLogin(request: AdminRequest, issuer: Issuer, errand: 
   const { parts, door, scheme } = request
   const { random, storage, clock } = parts
   const publicUrl = publicUrlOf(request)
-  door.departures.begin(request.remote)
+  await door.departures.begin(request.remote)
   const [token, state, nonce, verifier] = [newToken(random), newToken(random), newToken(random), newToken(random)]
   const proof = { redirect: redirectOf(issuer, publicUrl), state, nonce, verifier }
   const location = await door.issuers.begin(issuer, proof, request.id)

@@ -39,7 +39,7 @@ export function Logs() {
   const load = useLoad<LogList>(`/logs${page}`)
   const histogram = useLoad<Histogram>(`/logs/histogram${filterText}`)
   const live = query['live'] === '1' && !query['before']
-  const fresh = useFresh(live ? filterText : null)
+  const fresh = useFresh(live ? filterText : null, load.reload)
   const id = params['id']
   const keys = { names: load.last?.key_names ?? {}, sessions: new Set(load.last?.key_sessions) }
   const columns = readColumns(query['cols'])
@@ -144,11 +144,17 @@ function Actions({
 }
 
 /** Requests that ended since the page was opened, newest first. */
-function useFresh(filterText: string | null) {
+function useFresh(filterText: string | null, reload: () => void) {
   const [records, setRecords] = useState(none)
-  useEffect(() => setRecords(none), [filterText])
   const state = useTail(filterText, record =>
     setRecords(before => [record, ...before.filter(one => one.id !== record.id)].slice(0, liveMax)),
   )
+  useEffect(() => setRecords(none), [filterText])
+  useEffect(() => {
+    if (state !== 'live') return
+    // The list was loaded earlier, and lacks what ended before the stream was connected, also again.
+    setRecords(none)
+    reload()
+  }, [state])
   return { records, state }
 }

@@ -34,11 +34,11 @@ const takeFromPeriod = (period: Period): string =>
   `UPDATE account_spell SET spent = spent - ? WHERE kind = ? AND name = ? AND part = ? AND period = '${period}' AND start = ?`
 
 /**
- * Returns a refund to a day or month other than the current one: a past one, or a later one if a clock was ahead. Each
- * row of the account gives back at most what it spent then. A remainder counts nowhere: its row no longer stores that
- * period.
+ * Returns a refund to a day or month: the current one, a past one, or a later one if a clock was ahead. Each row of the
+ * account gives back at most what it spent then. A remainder counts nowhere: its row no longer stores that period, or
+ * the amount was booked on the next one around midnight.
  */
-export function* refundPastPeriod(
+export function* refundPeriod(
   { kind, name }: Account,
   period: Period,
   start: number,

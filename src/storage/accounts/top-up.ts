@@ -4,7 +4,7 @@ import { formatMoney } from '../../util/units.ts'
 import { post } from '../ledger/entries.ts'
 import { StorageError } from '../errors.ts'
 import { appendTrail, type Signed } from '../people/trail.ts'
-import { ask, type QueryProgram } from '../query.ts'
+import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 
@@ -12,8 +12,8 @@ import type { Scribe } from '../writer-identity.ts'
 export const cash = 'cash'
 export const balanceOf = (user: string): string => `balance:${user}`
 
-const raise = 'UPDATE "user" SET balance = coalesce(balance, 0) + ? WHERE name = ? AND erased_at IS NULL'
-const readPaidIn = 'SELECT coalesce(balance, 0) AS paid_in FROM "user" WHERE name = ? AND erased_at IS NULL'
+// Locked: payments at once could together exceed what can be counted.
+const readPaidIn = `SELECT coalesce(balance, 0) AS paid_in FROM "user" WHERE name = ? AND erased_at IS NULL ${lockRows}`
 
 export type Payment = {
   readonly name: string
@@ -30,23 +30,19 @@ export type Payment = {
  */
 export function* topUp(identity: Scribe, given: Signed & Payment): QueryProgram<TopUp | TopUpChanged | undefined> {
   const { name, amount, note, by, at, expected } = given
-  const [before] = yield ask(readPaidIn, name)
-  const left = Number.MAX_SAFE_INTEGER - (before ? whole(before, 'paid_in') : 0)
+  const [user] = yield ask(readPaidIn, name)
+  if (!user) return undefined
+  const before = whole(user, 'paid_in')
+  const left = Number.MAX_SAFE_INTEGER - before
   if (amount > left) throw new StorageError('balance_full', { name, left: formatMoney(left) })
-  const [user] =
-    expected === undefined
-      ? yield ask(`${raise} RETURNING balance`, amount, name)
-      : yield ask(`${raise} AND coalesce(balance, 0) = ? RETURNING balance`, amount, name, expected)
-  if (!user) {
-    const [other] = expected === undefined ? [] : yield ask(readPaidIn, name)
-    return other && { paidIn: whole(other, 'paid_in') }
-  }
-  const paidIn = whole(user, 'balance')
+  if (expected !== undefined && expected !== before) return { paidIn: before }
+  const paidIn = before + amount
+  yield ask('UPDATE "user" SET balance = ? WHERE name = ?', paidIn, name)
   const id = identity.ids.next('top_', at)
   const [debit, credit] = [cash, balanceOf(name)]
   const entry = { chargeId: id, kind: 'topup', debit, credit, amount, actor: by, reason: note, at } as const
   yield* post(identity, { ...entry, digest: digestTopUp(id, credit, amount) }, 'topup')
-  yield* appendTrail(identity, { by, at }, 'user.topup', name, { paidIn: paidIn - amount }, { paidIn }, note)
+  yield* appendTrail(identity, { by, at }, 'user.topup', name, { paidIn: before }, { paidIn }, note)
   return { id, amount, at, by, note }
 }
 

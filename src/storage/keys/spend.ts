@@ -71,25 +71,22 @@ export function comeBack(zoned: Zoned, keyId: string, now: number): Query {
   return spend(zoned, { keyId, amount: 0, heldBack: 0, at: now })
 }
 
-/** Returns a refund to the key: from the total, and from the day and the month of the charge, by their names. */
+const takenFrom = (period: Period): string =>
+  `CASE WHEN ${period}_start <> ? THEN ${period}_spent WHEN ${period}_spent < ? THEN 0 ELSE ${period}_spent - ? END`
+
+/**
+ * Returns a refund to the key: from the total, and from the day and the month of the charge, by their names. These may
+ * not contain an amount that was booked on the next ones around midnight.
+ */
 export function* giveBack(
   keyId: string,
   amount: number,
   { day, month }: { readonly day: number; readonly month: number },
 ): QueryProgram<void> {
   yield ask(
-    `UPDATE key SET spent = spent - ?,
-       day_spent = CASE WHEN day_start = ? THEN day_spent - ? ELSE day_spent END,
-       month_spent = CASE WHEN month_start = ? THEN month_spent - ? ELSE month_spent END
-     WHERE id = ?`,
-    amount,
-    day,
-    amount,
-    month,
-    amount,
-    keyId,
+    `UPDATE key SET spent = spent - ?, day_spent = ${takenFrom('day')}, month_spent = ${takenFrom('month')} WHERE id = ?`,
+    ...[amount, day, amount, amount, month, amount, amount, keyId],
   )
-  // A past period may not contain an amount that was booked on the next one around midnight.
   yield ask(
     `UPDATE spell SET spent = CASE WHEN spent < ? THEN 0 ELSE spent - ? END
      WHERE key_id = ? AND ((period = 'day' AND start = ?) OR (period = 'month' AND start = ?))

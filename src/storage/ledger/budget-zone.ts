@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { periodStartsAt } from '../../domain/budget.ts'
+import { aheadMs, periodStartsAt } from '../../domain/budget.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
@@ -31,11 +31,11 @@ const hourMs = 3_600_000
 /**
  * The day and the month of a booking that ended at `at`. For a time in another zone than the current one the day is
  * unknown, and the month is known only if it is the same in all zones: money refunded in a wrong month could be spent
- * twice.
+ * twice. That includes the first hour after the change, in which a gateway may still follow the earlier zone.
  */
 export function* bookedOn(zone: string, at: number): QueryProgram<{ readonly day: number; readonly month: number }> {
   const since = yield* readZoneSince(zone)
-  if (since !== undefined && at >= since) return periodStartsAt(at, zone)
+  if (since !== undefined && at > since + aheadMs) return periodStartsAt(at, zone)
   const [first, last] = [periodStartsAt(at - 12 * hourMs, 'UTC').month, periodStartsAt(at + 14 * hourMs, 'UTC').month]
   return { day: unknown, month: first === last ? first : unknown }
 }

@@ -1,8 +1,7 @@
-import { periodStartsAt } from '../../domain/budget.ts'
 import type { PartialRefund, Refund } from '../../domain/refund.ts'
 import { movesOf } from '../accounts/levels.ts'
 import { moveAccounts } from '../accounts/move.ts'
-import { refundPastPeriod } from '../accounts/past-days.ts'
+import { refundPeriod } from '../accounts/past-days.ts'
 import { findBooked } from '../charge-batches/find.ts'
 import { rowsOf } from '../charge-batches/parse.ts'
 import { giveBack } from '../keys/spend.ts'
@@ -74,14 +73,11 @@ function* giveLevelsBack(
   then: { readonly day: number; readonly month: number },
   at: number,
 ): QueryProgram<void> {
-  const now = periodStartsAt(at, identity.zone)
-  const day = then.day === now.day ? -amount : 0
-  const month = then.month === now.month ? -amount : 0
-  const moves = movesOf(identity, charge, { spent: -amount, day, month, released: 0 })
+  const moves = movesOf(identity, charge, { spent: -amount, day: 0, month: 0, released: 0 })
   yield* moveAccounts(identity, moves, at)
   for (const move of moves) {
-    if (then.day !== now.day) yield* refundPastPeriod(move, 'day', then.day, amount)
-    if (then.month !== now.month) yield* refundPastPeriod(move, 'month', then.month, amount)
+    yield* refundPeriod(move, 'day', then.day, amount)
+    yield* refundPeriod(move, 'month', then.month, amount)
   }
 }
 
