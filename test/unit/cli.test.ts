@@ -341,7 +341,9 @@ t.test('every command works next to a serving gateway', async t => {
     })
     t.match(await run('ledger', 'refund', id), { code: 1, stderr: /nothing left to refund/ })
     t.match(await run('ledger', 'refund', 'req_none'), { code: 1, stderr: /there is no charge 'req_none'/ })
-    t.match(await run('logs', 'show', id), { stdout: /0\.08 refunded/ })
+    t.match(await run('logs', 'show', id), {
+      stdout: /0\.08 refunded[^]*^refund {5}0\.08 USD at 20\S+Z by .+: kindness$/m,
+    })
     t.match(await run('ledger', 'verify'), { code: 0, stderr: /0 problems/ })
   })
 
