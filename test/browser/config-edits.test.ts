@@ -97,6 +97,10 @@ t.test('a price is changed in steps: collected, reviewed, costed, written and ap
     .getByRole('row', { name: /alpha-image-2/ })
     .getByText('0.05')
     .waitFor()
+  await page
+    .getByRole('row', { name: /sim-chat/ })
+    .getByText('Output tokens 1.50 / 1M')
+    .waitFor()
   await page.goto(`${url}/console/models`)
   await page
     .getByRole('row', { name: /alpha-image-2/ })

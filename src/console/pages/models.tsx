@@ -110,7 +110,7 @@ function Operations({ of }: { readonly of: Model['operations'] }) {
   const tags = of.map(one => <Tag key={one}>{tOperation(one)}</Tag>)
   const rest = tags.slice(operationsShown)
   return (
-    <>
+    <div>
       <span class="tags">{tags.slice(0, operationsShown)}</span>
       {rest.length > 0 && (
         <details>
@@ -118,6 +118,6 @@ function Operations({ of }: { readonly of: Model['operations'] }) {
           <span class="tags">{rest}</span>
         </details>
       )}
-    </>
+    </div>
   )
 }
