@@ -167,6 +167,9 @@ t.test('commands that need no gateway print data to stdout and messages to stder
       quote: { n: 2, tier: '4K', source: 'request', price: '0.08', expected: '0.16', at_most: '0.16' },
     },
   ])
+  const speech = await run('explain', 'request', '--model', 'sim-speech')
+  t.match(speech.stdout, /^bill {7}0\.00 USD; hold 0\.00 before the call$/m)
+  t.notMatch(speech.stdout, /^note/m, 'a hold of nothing has no list')
   t.match(jsonLines(edited.stdout), [{ route: 'POST /v1/images/edits', quote: { tier: null, at_most: '0.04' } }])
 
   const refusals: readonly (readonly [args: readonly string[], says: RegExp])[] = [
