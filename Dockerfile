@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
-# Two steps: everything is built with what npm ci of the lock file gives, and without any package's own scripts; the image
-# holds the compiled program and its runtime packages, and runs as a user that may write to /data and /tmp alone.
+# Two stages. The first installs the packages of the lock file, without their install scripts, and builds. The image contains
+# the compiled program and its runtime packages. Its user can write only to /data and /tmp.
 ARG NODE=24.21.0
 
 FROM node:${NODE}-bookworm-slim AS build
@@ -23,20 +23,20 @@ COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/dist ./dist
 COPY --from=build /build/schemas ./schemas
 COPY --from=build /build/docs/recipes ./docs/recipes
-# What `tollgate init` begins with, and what is served until another is mounted there.
+# The template of `tollgate init`, and the configuration that is served unless you mount another.
 COPY --from=build /build/gateway.yaml ./gateway.yaml
 COPY --from=build /build/gateway.yaml /etc/tollgate/gateway.yaml
-# Nothing in the image belongs to the user that it runs as, but its data.
+# The user of the image owns only /data.
 RUN install -d -o 10001 -g 10001 -m 0700 /data && ln -s /app/dist/src/cli/tollgate.cjs /usr/local/bin/tollgate
-# Commands without -c, by `docker exec`, read the file that is served.
+# So commands without -c in `docker exec` read the served file.
 WORKDIR /etc/tollgate
 USER 10001:10001
 VOLUME /data
-# 8080 for callers; 9464 for operators and the health check: not to be published.
+# 8080 is for clients; 9464 is for operators and the health check: do not publish it.
 EXPOSE 8080 9464
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "/app/dist/src/cli/tollgate.cjs", "healthcheck", "--ops", "127.0.0.1:9464"]
-# Node is process 1: it handles the signals by itself.
+# Node is process 1 and handles the signals itself.
 ENTRYPOINT ["node", "/app/dist/src/cli/tollgate.cjs"]
 CMD ["serve", "-c", "/etc/tollgate/gateway.yaml"]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the secrets of compose.yaml in ./secrets, beside this file or in the folder given. What is there already stays.
-# The files are readable to all, since each container reads them as its own user; the folder is open to its owner alone.
+# Creates the secrets of compose.yaml in the folder secrets next to this file, or in the given folder. Existing secrets stay.
+# All users can read the files, because each container reads them as its own user; only the owner can open the folder.
 set -eu
 umask 022
 folder=${1:-$(dirname "$0")/secrets}
@@ -17,7 +17,7 @@ put postgres_password "$(random)"
 put storage_url "postgres://tollgate:$(cat "$folder/postgres_password")@postgres:5432/tollgate"
 [ -e "$folder/counters_url" ] || put counters_url "redis://tollgate:$(random)@redis:6379"
 password=$(sed 's|^redis://tollgate:\(.*\)@.*$|\1|' "$folder/counters_url")
-# Redis is told the hash alone; `default`, which needs no password, is off.
+# Redis gets only the hash. The user `default`, which needs no password, is off.
 put redis_acl "user default off
 user tollgate on #$(printf '%s' "$password" | sha256sum | cut -d' ' -f1) ~* &* +@all -@dangerous +info
 "

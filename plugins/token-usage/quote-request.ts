@@ -108,7 +108,9 @@ export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | unde
     warnings: [
       ...(override ? [`the prices for ${conditionText(override.if)} apply`] : []),
       ...factors.map(({ text, by }) => `times ${by} for ${text}`),
-      `charged by usage; the hold is the maximum that the request allows: ${parts}, ${factor}`,
+      ...(parts === ''
+        ? []
+        : [`charged by usage; the hold is the maximum that the request allows: ${parts}, ${factor}`]),
     ],
   }
 }

@@ -5,7 +5,6 @@ import {
   isTokens,
   type ChargeItem,
   type UnitRow,
-  units,
   type UsageRule,
 } from '../../src/plugin-api/index.ts'
 import {
@@ -89,7 +88,7 @@ function whyPrice(
   factors: readonly AppliedFactor[],
 ): string {
   const counted = line.source === 'default' ? ' (estimated)' : ''
-  const used = `${line.quantity ?? 0} ${unitName(line.tier)}${counted}`
+  const used = `${line.quantity ?? 0} ${unitName(line.tier, line.quantity ?? 0)}${counted}`
   if (!row) return `${used}: no price`
   const all = timesOf(rule, line.tier, factors)
   const of = perText.get(row.per) ?? ''
@@ -117,11 +116,10 @@ const perText: ReadonlyMap<number, string> = new Map([
   [3600, ' / hour'],
 ])
 
-/** `cached input tokens` for `cached_input`; calls and other units have their own names. */
-function unitName(unit: string): string {
-  const name = unit.replaceAll('_', ' ')
+/** `cached input tokens` for `cached_input`; `1 request`, `2 requests`. */
+function unitName(unit: string, quantity = 0): string {
   if (unit === 'cache_storage') return 'token-hours of cache storage'
-  if (units.get(unit)?.call) return name.endsWith('h') ? `${name}es` : name
-  if (unit === 'search_unit') return 'search units'
-  return isTokens(unit) ? `${name} tokens` : name
+  const name = unit.replaceAll('_', ' ') + (isTokens(unit) ? ' token' : '')
+  if (quantity === 1 || unit === 'grounding' || unit === 'maps') return name
+  return name.endsWith('h') ? `${name}es` : `${name}s`
 }

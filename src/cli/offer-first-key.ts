@@ -3,8 +3,9 @@ import { say } from './exit.ts'
 import { chooseSecretOutput } from './secret-output.ts'
 import type { Served } from './served.ts'
 
-/** The command for this program: its name if it is installed, npm in a clone. */
-const ourselves = import.meta.url.endsWith('.js') ? 'tollgate' : 'npm run -s tollgate --'
+/** The command for this program: npx if that started it, its name if it is installed, npm in a clone. */
+const installed = process.env['npm_command'] === 'exec' ? 'npx tollgate' : 'tollgate'
+const ourselves = import.meta.url.endsWith('.js') ? installed : 'npm run -s tollgate --'
 
 /** Creates a key for an empty database, and prints a sample request. */
 export async function offerFirstKey(served: Served, config: string): Promise<void> {

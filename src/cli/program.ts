@@ -98,7 +98,7 @@ function addExplain(program: Command): void {
     .option('--model <name>', 'the model (required)')
     .hook('preAction', needs('model'))
     .option('--size <size>', 'the requested size, as a client sends it')
-    .option('--n <count>', 'how many', parseCount, 1)
+    .option('--n <count>', 'number of images', parseCount, 1)
     .option('--quality <quality>', 'the requested quality')
     .option('--fields <json>', 'more fields of the request, as a JSON object', parseFields)
     .option('--group <name>', 'the group of the caller, for its aliases and multiplier')
@@ -130,7 +130,7 @@ function addExplain(program: Command): void {
     .option('--group <name>', 'the group of the caller, for its aliases and multiplier')
     .option('--operation <name>', "the operation, such as chat; the model's first by default")
     .option('--size <size>', 'the requested size, as a client sends it')
-    .option('--n <count>', 'how many', parseCount, 1)
+    .option('--n <count>', 'number of images', parseCount, 1)
     .option('--quality <quality>', 'the requested quality')
     .option('--fields <json>', 'more fields of the request, as a JSON object', parseFields)
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
@@ -239,7 +239,7 @@ function addAdminTokens(program: Command): void {
 
 /** Users. */
 function addUsers(program: Command): void {
-  const users = program.command('users').description('users')
+  const users = program.command('users').description('users, their roles, budgets and balances')
   users
     .command('create')
     .argument('<name>')
@@ -452,7 +452,7 @@ function addLogs(program: Command): void {
   const logs = program
     .command('logs')
     .description('the request log, newest first')
-    .option('--limit <count>', 'how many', parseCount, 20)
+    .option('--limit <count>', 'maximum number of entries', parseCount, 20)
     .option('--since <when>', 'start time: a date, a timestamp, a time ago (2h), today or yesterday')
     .option('--until <when>', 'end time, exclusive, in the same forms')
     .addOption(zoneOption('time zone of dates', 'local'))
@@ -492,7 +492,7 @@ function addEvents(program: Command): void {
     .option('--after <id>', 'only events after this one')
     .option('--since <time>', 'start time: a date (2026-11-01, UTC), a timestamp, or a time ago (2h)')
     .option('--kind <kind...>', 'only these kinds, such as charge.settled or budget.*')
-    .option('--limit <count>', 'how many', parseCount, 100)
+    .option('--limit <count>', 'maximum number of entries', parseCount, 100)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/events.ts')).listEvents(options))
@@ -574,7 +574,7 @@ function addLedger(program: Command): void {
 function addInitCommands(program: Command): void {
   program
     .command('init')
-    .argument('[folder]', 'where', '.')
+    .argument('[folder]', 'the folder of gateway.yaml', '.')
     .description('set up a folder for a gateway (gateway.yaml, .env.example, .gitignore), or add vendors to one')
     .option(
       '--upstream <name=url>',
@@ -693,7 +693,7 @@ function addConfigHistory(config: Command): void {
   config
     .command('history')
     .description('list the configurations that were active, newest first: when, by whom, and what changed')
-    .option('--limit <count>', 'how many', parseCount, 20)
+    .option('--limit <count>', 'maximum number of entries', parseCount, 20)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (_own, command: Command) =>
@@ -817,7 +817,7 @@ function addPrices(program: Command): void {
 }
 
 function addModelCommands(program: Command): void {
-  const models = program.command('models').description('models')
+  const models = program.command('models').description('models and their prices')
   models
     .command('list')
     .description('list the models with their family, upstreams, operations and prices')
@@ -953,7 +953,7 @@ function addErasing(users: Command): void {
 function addSettings(command: Command): Command {
   return command
     .option('--group <group>', "the key's own group, instead of the user's")
-    .option('--models <names>', 'models that it may use, separated by commas; a final * matches any ending')
+    .option('--models <names>', 'models that it may use, separated by commas; one * in a name matches any text')
     .option('--ips <addresses>', 'addresses and CIDR blocks it may be used from, separated by commas')
     .option('--tags <tags>', 'tags of its requests, separated by commas, for attribution with the source key')
     .addOption(

@@ -13,8 +13,8 @@ import(isBuilt ? './bin.js' : './bin.ts').catch(error => {
   if (error.code !== 'ERR_MODULE_NOT_FOUND' || missing === undefined) throw error
   const root = require('node:path').resolve(__dirname, isBuilt ? '../../..' : '../..')
   const remedy = isBuilt
-    ? 'install tollgate again: `npm install tollgate`'
-    : `run \`npm ci\` in ${root}, or \`npm ci --omit=dev\` where it shall only run`
+    ? 'run `npm install` in the folder whose package.json names tollgate'
+    : `run \`npm ci\` in ${root}, or \`npm ci --omit=dev\` for production`
   process.stderr.write(`tollgate's packages are not installed ('${missing}' is missing): ${remedy}.\n`)
   process.exitCode = 1
 })

@@ -2,6 +2,8 @@ import { fail } from './errors.ts'
 import type { Pixels } from './pictures/measure.ts'
 import { measurePicture } from './pictures/measure.ts'
 import { readForm } from './read-form.ts'
+import { readMarks } from './text/marks.ts'
+import { refuse } from './text/perform.ts'
 import type { Call } from './upstream.ts'
 
 /** The fields of a request by name, unchanged; without fields whose value is null, which count as absent. */
@@ -79,6 +81,8 @@ export function readPrompt(fields: Fields): string {
     const params = { name: 'prompt', max: promptCharactersMax, found: prompt.length }
     throw fail('string_above_max_length', params, { param: 'prompt' })
   }
+  const { refusal } = readMarks(prompt)
+  if (refusal) throw refuse(refusal)
   return prompt
 }
 

@@ -97,11 +97,20 @@ t.test('a price is changed in steps: collected, reviewed, costed, written and ap
     .getByRole('row', { name: /alpha-image-2/ })
     .getByText('0.05')
     .waitFor()
+  await page
+    .getByRole('row', { name: /sim-chat/ })
+    .getByText('Output tokens 1.50 / 1M')
+    .waitFor()
   await page.goto(`${url}/console/models`)
   await page
     .getByRole('row', { name: /alpha-image-2/ })
     .getByText('0.05')
     .waitFor()
+  await page.getByText('Minutes 0.004 USD').waitFor()
+  const chat = page.getByRole('row', { name: /sim-chat/ })
+  t.notOk(await chat.getByText('Upload a file').isVisible(), 'the first operations leave the prices in view')
+  await chat.getByText(/^\d+ more operations$/).click()
+  await chat.getByText('Upload a file').waitFor()
   t.strictSame(faults, [])
 })
 

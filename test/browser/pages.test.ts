@@ -77,6 +77,7 @@ t.test('long names, large counts and a refund fit every list', { skip: browserMi
   const image = { model: `${name}-new`, prompt: 'a boat at dawn' }
   const answer = await browsing.post('/v1/images/generations', image, { authorization })
   await answer.arrayBuffer()
+  await (await browsing.post('/v1/images/generations', { ...image, model: 'alpha-image-2' })).arrayBuffer()
   await browsing.settled()
   await admin.post(`/api/logs/${answer.headers.get('x-request-id')}/refund`, { reason: 'a test' })
   for (const language of ['en', 'zh'] as const) {
@@ -86,6 +87,9 @@ t.test('long names, large counts and a refund fit every list', { skip: browserMi
         await showAs(page, { width, theme: 'light' })
         await visit(page, url, { name: path, path: `/console${path}`, inside: true })
         t.strictSame(await lookAt(page), [], `/console${path} ${language} ${width}`)
+        const ticks = await page.locator('.named input').all()
+        for (const tick of ticks) t.ok(((await tick.boundingBox())?.width ?? 0) >= 12, `${language} ${width}: a tick`)
+        if (path === '') t.equal(ticks.length, 2, `${language} ${width}: two users`)
       }
       if (path === '/users') await page.getByText(/≤ 1,000,000/).waitFor()
     }

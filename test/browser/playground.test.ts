@@ -141,6 +141,30 @@ t.test('a link in an answer is never loaded automatically', { skip }, async t =>
   t.equal(sentinel.received.length, 0)
 })
 
+t.test('an event of a chat that has no text hides nothing of the answer', { skip }, async t => {
+  const browsing = await browse(t, { simulated: false, upstreams: ['text'] })
+  const { url, upstream, faults } = browsing
+  const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
+  const chunk = (content: string) => JSON.stringify({ choices: [{ index: 0, delta: { content } }] })
+  const events = [
+    chunk('a boat'),
+    'null',
+    '{"choices":null}',
+    '{"choices":[null]}',
+    'ping',
+    chunk(' at dawn'),
+    '[DONE]',
+  ]
+  const body = events.map(event => `data:${event}\n\n`).join('')
+  upstream.answer(response => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(body))
+  await page.goto(`${url}/console/playground?op=chat`)
+  await page.locator('[name=message]').fill('a boat')
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  await page.locator('.reply', { hasText: 'a boat at dawn' }).waitFor()
+  t.equal(await page.getByRole('alert').count(), 0)
+  t.strictSame(faults, [])
+})
+
 t.test('advice is a button, and a chat continues after its earlier turns', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, faults, admin } = browsing

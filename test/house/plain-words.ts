@@ -35,13 +35,20 @@ const sql = /\b(?:SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|REFERENCES)\b/
 export type Place = { readonly file: string; readonly line: number; readonly word: string; readonly better: string }
 export type Folder = { readonly lines: number; readonly found: readonly Place[] }
 
-/** The words in comments and messages of code, in prose of pages and in English console texts, by folder. */
+/** What operators copy: configurations, alerts and the steps of the image. */
+const deployed = /^(?:deploy\/|Dockerfile$|gateway\.yaml$)/
+
+/**
+ * The words in comments and messages of code, in prose of pages, in what operators copy, and in English console texts,
+ * by folder.
+ */
 export function findWords(): ReadonlyMap<string, Folder> {
-  const listed = execFileSync('git', ['ls-files', '-z', 'src', 'plugins', 'docs', 'README.md'], { cwd: root })
+  const places = ['src', 'plugins', 'docs', 'README.md', 'deploy', 'Dockerfile', 'gateway.yaml']
+  const listed = execFileSync('git', ['ls-files', '-z', ...places], { cwd: root })
   const files = listed
     .toString()
     .split('\0')
-    .filter(file => /\.(?:tsx?|md)$/.test(file) || file === 'src/console/words/en.json')
+    .filter(file => /\.(?:tsx?|md)$/.test(file) || deployed.test(file) || file === 'src/console/words/en.json')
   const folders = new Map<string, { lines: number; found: Place[] }>()
   for (const file of files) {
     const name = folderOf(file)
@@ -59,6 +66,7 @@ export function findWords(): ReadonlyMap<string, Folder> {
 /** Each folder of `src` has its own limit, so that the rate of a better folder does not cover for a worse one. */
 function folderOf(file: string): string {
   const [top = '', second = '', third] = file.split('/')
+  if (deployed.test(file)) return 'deploy'
   if (top === 'docs') return second === 'decisions' ? 'docs/decisions' : 'docs'
   if (file === 'README.md') return 'README.md'
   if (file.endsWith('.json')) return 'console texts'
@@ -67,6 +75,7 @@ function folderOf(file: string): string {
 
 /** The prose of each line; empty for a line without prose. */
 function proseOf(file: string, lines: readonly string[]): readonly string[] {
+  if (deployed.test(file)) return lines
   if (file.endsWith('.json')) return lines.map(line => /: "(.*)",?$/.exec(line)?.[1] ?? '')
   if (!file.endsWith('.md')) return lines.map(line => (comment.test(line) ? line : messagesOf(line)))
   let isCode = false

@@ -93,6 +93,13 @@ t.test('family A refuses response_format like its vendor', async t => {
   t.match(await refused(() => alpha.images.edit({ model, prompt: 'a boat', image, response_format })), expected)
 })
 
+t.test('both families refuse with the status that the prompt demands', async t => {
+  for (const [family, client] of Object.entries({ alpha, beta })) {
+    const refusal = await refused(() => client.images.generate({ model, prompt: 'a boat [[status 429 7]]' }))
+    t.match(refusal, { status: 429, code: 'rate_limit_exceeded' }, caseName({ family }))
+  }
+})
+
 t.test('family A streams partial pictures and one completed event per picture', async t => {
   const order = { model, prompt: 'a boat', size: '1536x1024', n: 2, partial_images: 2, stream: true } as const
   const events = []

@@ -87,7 +87,7 @@ t.test('[14.10] lists, tables, statements and prices have every count', async t 
   const explained = (await cli('explain', 'log', id)).stdout
   for (const why of [
     '2 cached input tokens × 0.10 / 1M',
-    '1 cache write 1h tokens × 2.00 / 1M',
+    '1 cache write 1h token × 2.00 / 1M',
     '2 web searches × 10.00 / 1K',
   ])
     t.match(explained, why, `explain log: ${why}`)
@@ -362,7 +362,7 @@ t.test('explain log shows the exact amount of a rounded item, and why equal requ
     await answer.text()
     await started.settled()
     const { stdout } = await runCli(started, 'explain', 'log', answer.headers.get('x-request-id') ?? '')
-    t.match(stdout, '1 input tokens × 0.50 / 1M = 0.0000005  →', caseName({ amount }))
+    t.match(stdout, '1 input token × 0.50 / 1M = 0.0000005  →', caseName({ amount }))
     t.match(stdout, `charged    ${amount} USD`, caseName({ amount }))
     t.match(
       stdout,

@@ -186,9 +186,13 @@ t.test("every item has the group's multiplier, and a free model costs nothing bu
   upstream.answer(answer)
   const { key } = await newKey({ group: 'partner' })
   await (await post('/v1/chat/completions', { model: 'chat-one', messages }, { authorization: `Bearer ${key}` })).text()
-  t.match(await charges(), [
-    { amount: '0.05049', lines: [{ price: '0.0045' }, { price: '0.00009' }, { price: '0.0459' }] },
-  ])
+  const [charge] = await charges()
+  t.match(charge, { amount: '0.05049', lines: [{ price: '0.0045' }, { price: '0.00009' }, { price: '0.0459' }] })
+  t.match(
+    charge && formatBill(charge).slice(-2),
+    ['factors    group multiplier ×0.9', 'charged    0.05049 USD, settled'],
+    'the bill names the factor',
+  )
   await (await post('/v1/chat/completions', { model: 'chat-free', messages })).text()
   t.equal((await charges()).length, 1)
   t.match(await logs(1), [{ model: 'chat-free', billing: null, usage: { input_tokens: 12, output_tokens: 34 } }])

@@ -167,6 +167,9 @@ t.test('commands that need no gateway print data to stdout and messages to stder
       quote: { n: 2, tier: '4K', source: 'request', price: '0.08', expected: '0.16', at_most: '0.16' },
     },
   ])
+  const speech = await run('explain', 'request', '--model', 'sim-speech')
+  t.match(speech.stdout, /^bill {7}0\.00 USD; hold 0\.00 before the call$/m)
+  t.notMatch(speech.stdout, /^note/m, 'a hold of nothing has no list')
   t.match(jsonLines(edited.stdout), [{ route: 'POST /v1/images/edits', quote: { tier: null, at_most: '0.04' } }])
 
   const refusals: readonly (readonly [args: readonly string[], says: RegExp])[] = [
@@ -341,7 +344,9 @@ t.test('every command works next to a serving gateway', async t => {
     })
     t.match(await run('ledger', 'refund', id), { code: 1, stderr: /nothing left to refund/ })
     t.match(await run('ledger', 'refund', 'req_none'), { code: 1, stderr: /there is no charge 'req_none'/ })
-    t.match(await run('logs', 'show', id), { stdout: /0\.08 refunded/ })
+    t.match(await run('logs', 'show', id), {
+      stdout: /0\.08 refunded[^]*^refund {5}0\.08 USD at 20\S+Z by .+: kindness$/m,
+    })
     t.match(await run('ledger', 'verify'), { code: 0, stderr: /0 problems/ })
   })
 

@@ -11,7 +11,7 @@ import { valueText } from '../../src/console/pages/audit/value-text.ts'
 import { compareSettings } from '../../src/config/compare-settings.ts'
 import { tWarning } from '../../src/console/words/warning.ts'
 import { periodText } from '../../src/console/words/period.ts'
-import { tKeptRule, tReason, tWhy } from '../../src/console/words/why.ts'
+import { tFactors, tKeptRule, tReason, tWhy } from '../../src/console/words/why.ts'
 import { tMismatch } from '../../src/console/words/mismatch.ts'
 import type { SizeMismatch } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -141,6 +141,7 @@ t.test("usage and the reason for a charge's end are shown in Chinese", async t =
     ),
     '2 网页搜索 × 10.00 / 1000 × 2',
   )
+  t.equal(tFactors(all.multiplier), '分组倍率 ×2, service_tier flex ×0.5')
   const decided = { ...item, tier: 'decided', why: 'decided by a person: seen in the bucket' }
   t.equal(tWhy({ size: null, rule }, decided), '由人工决定：seen in the bucket')
   const kept = { kind: 'cached_response', text: '', rows: [], multiplier: '' }

@@ -845,7 +845,7 @@ t.test('omitted parts are comments with the reason, next to the models', async t
     '  # unpriced: { family: chat, upstream: openai, send_as: of-tomorrow, accepts: [messages] }',
     '  # * is off: the table has no model that matches together_ai/*',
     '  # "*": { family: chat, upstream: together-ai, accepts: [messages] }',
-    "  # far, far too are left out: 'watsonx' is not an upstream with an address and a key",
+    "  # left out: far, far too: 'watsonx' is not an upstream with an address and a key",
   ])
   t.same(models, { all: 5, active: 1 }, 'names are counted, not lines')
 })

@@ -267,8 +267,8 @@ t.test('[10] init --vendor prepares a folder, or extends one and keeps the previ
 
   const more = await place.run('init', '--vendor', 'seedream')
   t.match(more, { code: 0, stderr: /added {6}families\.seedream\n[^]*backup: gateway\.yaml\.bak\n/ })
-  t.match(more.stderr, /lacks {6}\S*\.env\.example does not have [^\n]*ARK_/)
-  t.notMatch(more.stderr, /does not have [^\n]*FAL_/, 'its value is not shown')
+  t.match(more.stderr, /missing {4}add [^\n]*ARK_[^\n]* to \S*\.env\.example/)
+  t.notMatch(more.stderr, /missing {4}add [^\n]*FAL_/, 'its value is not shown')
   t.equal(await readFile(place.path('gateway.yaml.bak'), 'utf8'), written)
   const second = await place.run('init', '--vendor', 'qwen-image')
   t.match(second, { code: 0, stderr: /gateway\.yaml\.bak-2\n/ })

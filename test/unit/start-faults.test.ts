@@ -224,7 +224,7 @@ t.test('a clone without packages, or without a console, names the command that a
   t.equal(code, 1)
   t.equal(
     stderr,
-    `tollgate's packages are not installed ('commander' is missing): run \`npm ci\` in ${clone}, or \`npm ci --omit=dev\` where it shall only run.\n`,
+    `tollgate's packages are not installed ('commander' is missing): run \`npm ci\` in ${clone}, or \`npm ci --omit=dev\` for production.\n`,
   )
 
   await symlink(join(root, 'node_modules'), join(clone, 'node_modules'))

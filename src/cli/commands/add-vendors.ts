@@ -32,7 +32,7 @@ async function reportLacking(file: string, recipes: readonly Recipe[]): Promise<
   const named = new Set(text.match(/(?<!\w)\w+(?=\s*=)/g))
   const lacking = recipes.flatMap(({ variables }) => variables).filter(({ name }) => !named.has(name))
   const names = new Set(lacking.map(({ name }) => name))
-  if (names.size > 0) say(`lacks      ${file} does not have ${[...names].join(', ')}`)
+  if (names.size > 0) say(`missing    add ${[...names].join(', ')} to ${file}`)
 }
 
 /** Prints the variables that an operator sets before a real vendor is used. */

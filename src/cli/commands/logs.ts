@@ -6,6 +6,7 @@ import {
   followLog,
   justEnded,
   formatIn,
+  formatMoney,
   type LogMatch,
   type LoggedRequest,
   type LogRecord,
@@ -250,8 +251,19 @@ export async function showLog(
     const [found] = await storage.journal.list({ limit: 1, id: requestOfCharge(id) })
     if (!found) throw new Exit(exitCodes.failure, `there is no request '${id}' in the log`)
     const record = logRecord(found, plugins.known)
-    print(options.format === 'json' ? JSON.stringify(record) : formatDetails(record))
+    if (options.format === 'json') return print(JSON.stringify(record))
+    const refunds = [await formatRefunds(storage, found.charge), await formatRefunds(storage, found.use)]
+    print(formatDetails(record, refunds))
   })
+}
+
+/** The refunds of a charge, oldest first: amount, person and reason. */
+async function formatRefunds(storage: Storage, charge: LoggedRequest['use']): Promise<readonly string[]> {
+  const refunds = charge && charge.refunded > 0 ? await storage.books.refundsOf(charge.id) : []
+  return refunds.map(
+    ({ amount, at, by, reason }) =>
+      `refund     ${formatMoney(amount)} ${charge?.currency} at ${new Date(at).toISOString()} by ${by}${reason === null ? '' : `: ${reason}`}`,
+  )
 }
 
 function formatLine(record: LogRecord): string {
@@ -264,7 +276,7 @@ function formatLine(record: LogRecord): string {
   )
 }
 
-function formatDetails(record: LogRecord): string {
+function formatDetails(record: LogRecord, [refunds = [], useRefunds = []]: readonly (readonly string[])[]): string {
   const lines = [
     `request    ${record.id} at ${record.time}`,
     `outcome    ${record.outcome}, status ${record.status ?? '-'}${record.error ? ` (${record.error})` : ''}, ${record.duration_ms} ms`,
@@ -279,7 +291,8 @@ function formatDetails(record: LogRecord): string {
   const phases = formatPhases(record)
   if (phases.length > 0) lines.push('', ...phases)
   lines.push('', ...(record.billing ? formatBill(record.billing) : ['charged    nothing; the request has no charge']))
-  if (record.use_billing) lines.push('', ...formatBill(record.use_billing))
+  lines.push(...refunds)
+  if (record.use_billing) lines.push('', ...formatBill(record.use_billing), ...useRefunds)
   return lines.map(safeLine).join('\n')
 }
 
@@ -334,11 +347,17 @@ function describeUse({ text, rule, lines }: BillingRecord): string {
   return lines.map(({ tier, quantity }) => `${tier.replaceAll('_', ' ')} ${quantity ?? 0}`).join(', ')
 }
 
+/** The factors in the lines by their names: those of the group and of conditions. */
+function factorsOf({ rule, lines }: BillingRecord): readonly string[] {
+  const isPlain = rule.kind === 'tiers' || rule.multiplier === '' || rule.multiplier === 'group multiplier ×1'
+  return isPlain || lines.length === 0 ? [] : [`factors    ${rule.multiplier}`]
+}
+
 /** Formats a charge for people: the line with six labels, then the reason. Token lines name their own factors. */
 export function formatBill(billing: BillingRecord): readonly string[] {
   const [plainState, ...notes] = notesOf(billing)
   const state = billing.reason ? `${plainState} (${billing.reason})` : plainState
-  const plain = billing.rule.kind === 'usage' ? '' : '; no group multiplier applies'
+  const plain = billing.rule.kind === 'tiers' ? '; no group multiplier applies' : ''
   const isRounded = billing.rule.kind === 'usage' && billing.lines.some(({ why }) => / = [\d.]+$/.test(why))
   const facts = Object.entries(billing.facts)
     .map(entry => entry.join(' '))
@@ -350,6 +369,7 @@ export function formatBill(billing: BillingRecord): readonly string[] {
         `  #${line.index}  ${line.why}  →  ${line.price} ${billing.currency}${line.at ? `  (${line.at})` : ''}${line.flags.length > 0 ? `  [${line.flags.join(', ')}]` : ''}`,
     ),
     ...(facts === '' ? [] : [`facts      ${facts}`]),
+    ...factorsOf(billing),
     `charged    ${billing.amount} ${billing.currency}, ${[state, ...notes].join(', ')}${plain}`,
     ...(isRounded
       ? ['note       the items are rounded together to 0.000001, with the remainder of earlier charges of the key']

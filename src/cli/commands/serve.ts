@@ -50,7 +50,7 @@ function announce({ url, opsUrl, plan, simulated }: Served, config: string): voi
   for (const warning of plan.warnings ?? []) say(`WARNING    ${warning}`)
   for (const name of simulated)
     say(
-      `SIMULATED  upstream '${name}' is simulated: responses are made up and cost nothing. Set its real url in ${config}.`,
+      `SIMULATED  upstream '${name}' is simulated: nothing is bought, and keys are charged as usual. Set its URL in ${config}.`,
     )
 }
 

@@ -29,7 +29,17 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
     const opened = dialog.current
     opened?.showModal()
     heading.current?.focus()
+    // Back closes the dialog and keeps the page. A drawer has an address of its own, which back leaves.
+    const onNavigate = (event: NavigateEvent) => {
+      if (drawer || event.navigationType !== 'traverse' || !event.cancelable) return
+      event.preventDefault()
+      opened?.requestClose()
+    }
+    // An older browser has no such event, and leaves the page.
+    const { navigation } = window as Partial<Window>
+    navigation?.addEventListener('navigate', onNavigate)
     return () => {
+      navigation?.removeEventListener('navigate', onNavigate)
       isLeft.current = true
       // While the dialog is open, nothing under it can get the focus.
       opened?.close()

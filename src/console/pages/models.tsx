@@ -69,13 +69,7 @@ function columns() {
     {
       head: t('operation'),
       wide: true,
-      cell: (model: Model) => (
-        <span class="tags">
-          {model.operations.map(one => (
-            <Tag key={one}>{tOperation(one)}</Tag>
-          ))}
-        </span>
-      ),
+      cell: (model: Model) => <Operations of={model.operations} />,
     },
     {
       head: t('price'),
@@ -119,4 +113,23 @@ function columns() {
         ),
     },
   ]
+}
+
+const operationsShown = 4
+
+/** The first operations; the rest opens, because a chat model may have twenty for stored objects. */
+function Operations({ of }: { readonly of: Model['operations'] }) {
+  const tags = of.map(one => <Tag key={one}>{tOperation(one)}</Tag>)
+  const rest = tags.slice(operationsShown)
+  return (
+    <div>
+      <span class="tags">{tags.slice(0, operationsShown)}</span>
+      {rest.length > 0 && (
+        <details>
+          <summary>{t('models.operations.more', { count: rest.length })}</summary>
+          <span class="tags">{rest}</span>
+        </details>
+      )}
+    </div>
+  )
 }

@@ -28,6 +28,7 @@ export function Statements() {
   const month = /^\d{4}-(0[1-9]|1[0-2])$/.test(query['month'] ?? '')
     ? (query['month'] as string)
     : monthOf(dateIn(zone, new Date()), -1).slice(0, 7)
+  const thisMonth = dateIn(zone, new Date()).slice(0, 7)
   const labels = { end_user: query['end_user'], tag: query['tag'] }
   const isNarrowed = labels.end_user !== undefined || labels.tag !== undefined
   const params = { month, zone, user: query['user'], group: query['group'], ...labels }
@@ -94,7 +95,11 @@ export function Statements() {
               />
             )}
             {accounts.length === 0 && balances.length === 0 ? (
-              <Empty title={t('statements.none')} />
+              <Empty title={t('statements.none')}>
+                {month !== thisMonth && (
+                  <a href={path + setQuery(query, { month: thisMonth })}>{t('statements.now')}</a>
+                )}
+              </Empty>
             ) : (
               accounts.map(account => (
                 <AccountSheet

@@ -57,6 +57,11 @@ export function tKeptRule(text: string): string {
   return request === undefined || amount === undefined ? text : t('bill.kept', { request, amount })
 }
 
+/** The factors of a charge by usage: `group multiplier ×0.9, service tier flex ×0.5`. */
+export function tFactors(factors: string): string {
+  return factors.replace(/^group multiplier/, t('bill.multiplier'))
+}
+
 /** The reason for the end of a charge: a code of the gateway, or a person's text. */
 export function tReason(reason: string): string {
   const [code = '', ...more] = reason.split(': ')

@@ -96,7 +96,8 @@ const words = new Map([
   [503, { type: 'service_unavailable_error', code: 'server_is_overloaded' }],
 ])
 
-function refuse({ status, retryAfterS }: NonNullable<Marks['refusal']>): Failure {
+/** The refusal that a prompt demands. */
+export function refuse({ status, retryAfterS }: NonNullable<Marks['refusal']>): Failure {
   const { type, code } =
     words.get(status) ??
     (status < 500

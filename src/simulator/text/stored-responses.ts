@@ -58,7 +58,13 @@ const tokens: Handler = call => {
 const compact: Handler = call => {
   const input = countWords(textOf(readFields(call).get('input') ?? ''))
   const item = { id: 'cmp_1', type: 'compaction', encrypted_content: 'compacted' }
-  const usage = { input_tokens: input, output_tokens: 3, total_tokens: input + 3 }
+  const usage = {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+    output_tokens: 3,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input + 3,
+  }
   return answerJson(200, { id: 'cmpct_1', object: 'response.compaction', created_at: 1, output: [item], usage })
 }
 

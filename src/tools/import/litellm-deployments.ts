@@ -166,7 +166,7 @@ function readOne(entry: Tracked, line: number, named: Named, around: Around): De
   if (mode === undefined)
     return out(
       unpriced === undefined
-        ? 'its mode is unknown: set model_info.mode, a table with --prices, or --mode'
+        ? 'its mode is unknown: set model_info.mode in the file, or use --mode chat or a table that has it (--prices)'
         : `${options.prices?.name ?? 'the table'}: ${unpriced}`,
     )
   const common = cloud ? undefined : commonAt(given, params)
@@ -369,8 +369,8 @@ function costFor(
   }
   if (!row || !options.prices || hasPrices) {
     const table = options.prices?.name
-    const unknown = unpriced === undefined ? 'does not contain it either' : `says of it: ${unpriced}`
-    const missing = table === undefined ? 'set a table with --prices' : `the table ${table} ${unknown}`
+    const unknown = unpriced === undefined ? ' does not contain it either' : `: ${unpriced}`
+    const missing = table === undefined ? 'use a price table with --prices' : `the table ${table}${unknown}`
     return { kind: 'unknown', why: ownCost.kind === 'unknown' ? `${ownCost.why}; ${missing}` : missing }
   }
   const where = `the row ${row.id} of ${options.prices.name}`

@@ -172,7 +172,7 @@ function writeLeft(left: Draft['left']): readonly string[] {
   const byReason = Map.groupBy(left, one => one.why)
   return [...byReason].map(([why, all]) => {
     const names = [...new Set(all.map(one => one.name))].join(', ')
-    return `  # ${writeComment(`${names} ${all.length > 1 ? 'are' : 'is'} left out: ${why}`)}`
+    return `  # ${writeComment(`left out: ${names}: ${why}`)}`
   })
 }
 

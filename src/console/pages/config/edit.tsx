@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { units } from '../../../domain/usage.ts'
 import { useLoad } from '../../api/load.ts'
 import { useSession } from '../../api/session.ts'
 import type { Editable, Written } from '../../api/shapes.ts'
@@ -9,6 +10,7 @@ import { FilterBar, FindFilter } from '../../kit/filter-bar.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Status } from '../../kit/status.tsx'
 import { Table } from '../../kit/table.tsx'
+import { shortCount } from '../../numbers.ts'
 import { setQuery, useQuery } from '../../query.ts'
 import { t, tName } from '../../words/index.ts'
 import { type Path, pathText, type Staged, type Value, valueAt, valueText } from './edit/changes.ts'
@@ -246,10 +248,17 @@ function Prices({ of }: { readonly of: Value }) {
       {Object.entries(prices).map(([unit, price]) => (
         <li key={unit}>
           {unit === 'from' ? t('edit.price.from') : tName('unit', unit)} <span class="theirs">{valueText(price)}</span>
+          <Per of={unit} />
         </li>
       ))}
     </ul>
   )
+}
+
+/** The number of units that a price is for, if it is for more than one. */
+function Per({ of }: { readonly of: string }) {
+  const { per = 1 } = units.get(of) ?? {}
+  return per > 1 ? <span class="quiet"> / {shortCount(per)}</span> : null
 }
 
 function servedBy(whole: Value): string {

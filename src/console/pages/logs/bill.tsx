@@ -8,7 +8,7 @@ import { tConditions } from '../../words/condition.ts'
 import { tEdge } from '../../words/edge.ts'
 import { language, t, tName } from '../../words/index.ts'
 import { tWarning } from '../../words/warning.ts'
-import { tKeptRule, tReason, tWhy } from '../../words/why.ts'
+import { tFactors, tKeptRule, tReason, tWhy } from '../../words/why.ts'
 import { label, sourceText } from './labels.ts'
 
 type Line = BillingRecord['lines'][number]
@@ -119,7 +119,7 @@ function Why({ of }: { readonly of: BillingRecord }) {
   const columns: readonly Column<Line>[] = [
     { head: '#', cell: line => line.index + 1 },
     { head: t('bill.reading'), wide: true, cell: line => <span class="theirs">{tWhy(of, line)}</span> },
-    { head: t('price'), numeric: true, cell: line => <Money exact amount={line.price} currency={currency} /> },
+    { head: t('amount'), numeric: true, cell: line => <Money exact amount={line.price} currency={currency} /> },
   ]
   return (
     <>
@@ -196,7 +196,7 @@ function multiplierText({ kind, multiplier }: BillingRecord['rule']): string {
   if (kind === 'tiers') return t('bill.no_multiplier')
   if (language.value === 'en') return multiplier
   if (kind === 'cached_response') return t('bill.kept.multiplier')
-  return kind === 'usage' ? t('bill.multiplier') : multiplier
+  return kind === 'usage' ? tFactors(multiplier) : multiplier
 }
 
 /** The rows of the rule; those that were applied are marked. */

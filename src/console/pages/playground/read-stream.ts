@@ -1,6 +1,15 @@
 type Event = {
-  readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[]
+  readonly choices?: readonly ({ readonly delta?: { readonly content?: string | null } } | null)[] | null
   readonly error?: { readonly message?: string }
+}
+
+/** Null if it is not JSON, such as the last event, `[DONE]`. */
+function readEvent(data: string): Event | null {
+  try {
+    return JSON.parse(data) as Event | null
+  } catch {
+    return null
+  }
 }
 
 /**
@@ -19,10 +28,9 @@ export async function readStream(response: Response, show: (text: string) => voi
       const lines = (rest + part.value).split(/\r?\n/)
       rest = lines.pop() ?? ''
       for (const line of lines) {
-        if (!line.startsWith('data:') || line.trim() === 'data: [DONE]') continue
-        const event = JSON.parse(line.slice('data:'.length)) as Event
-        if (event.error) throw new Error(event.error.message ?? 'error')
-        text += event.choices?.[0]?.delta?.content ?? ''
+        const event = line.startsWith('data:') ? readEvent(line.slice('data:'.length)) : null
+        if (event?.error) throw new Error(event.error.message ?? 'error')
+        text += event?.choices?.[0]?.delta?.content ?? ''
       }
       show(text)
     }

@@ -88,7 +88,7 @@ export function readOptions(
 
   function rate(model: string, style: Style): Rated {
     const mode = modeOf(model)
-    if (mode === undefined) return { why: 'its mode is unknown: set a table with --prices, or --mode' }
+    if (mode === undefined) return { why: 'its mode is unknown: use --mode chat, or a table that has it (--prices)' }
     const family = familyOf(mode, style)
     if (family === undefined) return { why: `mode ${mode} is not supported in the API format of its channel` }
     const row = rows.get(model) ?? inputAlone(model, family)
