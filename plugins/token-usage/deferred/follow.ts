@@ -1,4 +1,10 @@
-import { type CallUpstream, type DeferredTraits, Failure, type Json, type UpstreamClient } from '../../../src/plugin-api/index.ts'
+import {
+  type CallUpstream,
+  type DeferredTraits,
+  Failure,
+  type Json,
+  type UpstreamClient,
+} from '../../../src/plugin-api/index.ts'
 import { joined } from '../../../src/wire/index.ts'
 import { fail } from '../errors.ts'
 import { MemberReader } from '../read-members.ts'
