@@ -243,7 +243,7 @@ function addUsers(program: Command): void {
   users
     .command('create')
     .argument('<name>')
-    .description('create a user; give them a password with users passwd')
+    .description('create a user; set the password with users passwd')
     .option('--group <group>', 'the group whose limits apply', 'default')
     .option('--role <role>', 'user, viewer, billing or admin', 'user')
     .addOption(configOption())
@@ -536,7 +536,7 @@ function addLedger(program: Command): void {
     .description('resolve a charge that needs review')
     .addOption(new Option('--as <how>', 'how to resolve it').choices(['settle', 'void']).default('void'))
     .option('--amount <money>', 'with --as settle: the amount to charge, at most the amount held; 0 by default')
-    .option('--reason <text>', 'why', '')
+    .option('--reason <text>', 'the reason, recorded in the ledger', '')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/ledger.ts')).resolve(id, options))
   ledger
@@ -545,7 +545,7 @@ function addLedger(program: Command): void {
     .description('give back what was charged, or a part of it, with a reason, by an opposite entry')
     .option('--amount <money>', 'the amount to refund; all that is left by default')
     .option('--refunded <money>', 'what was refunded before; if it is another amount, nothing is refunded')
-    .option('--reason <text>', 'why', '')
+    .option('--reason <text>', 'the reason, recorded in the ledger', '')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/ledger.ts')).refund(id, options))
   ledger
@@ -774,7 +774,7 @@ function addPrices(program: Command): void {
     .description(
       'convert a third-party price list to a file for price_tables; reports the rows left out, with the reason',
     )
-    .addOption(new Option('--from <whose>', 'format of the price list (required)').choices(priceSources))
+    .addOption(new Option('--from <list>', 'format of the price list (required)').choices(priceSources))
     .hook('preAction', needs('from'))
     .addOption(onlyOption())
     .option(
@@ -942,7 +942,7 @@ function addErasing(users: Command): void {
     .argument('<name>')
     .description("erase a user's personal data, except what the ledger needs as proof")
     .option('--dry-run', 'count the rows to erase in each table, and change nothing', false)
-    .option('--end-user', 'the name of an end user of requests, not of a user', false)
+    .option('--end-user', 'the name is that of an end user, not of a user', false)
     .option('--yes', 'skip the confirmation', false)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
@@ -1010,7 +1010,7 @@ function opsOption(): Option {
 }
 
 function formatOption(formats: readonly string[]): Option {
-  return new Option('--format <format>', 'output format; json is for programs and also prints messages as records')
+  return new Option('--format <format>', 'output format; with json, messages are JSON too')
     .choices(formats)
     .default('text')
 }
