@@ -14,6 +14,11 @@ export function shortCount(value: number): string {
   return short[language.value].format(value)
 }
 
+/** The number of units that a price is for; seconds have names for it. */
+export function perCount(per: number): string {
+  return per === 60 ? t('per.minute') : per === 3600 ? t('per.hour') : shortCount(per)
+}
+
 export function count(value: number): string {
   return value.toLocaleString(locale())
 }

@@ -123,6 +123,9 @@ t.test("usage and the reason for a charge's end are shown in Chinese", async t =
     tWhy({ size: null, rule }, { ...item, source: 'default', why: '7 input tokens (estimated) × 0.50 / 1M' }),
     '7 输入词元（估算）× 0.50 / 100万',
   )
+  const spoken = { ...item, tier: 'second', quantity: 90, why: '90 seconds × 0.006 / minute × 0.9' }
+  const perMinute = { ...rule, rows: [{ ...row, tier: 'second', price: '0.006', per: 60 }] }
+  t.equal(tWhy({ size: null, rule: perMinute }, spoken), '90 秒 × 0.006 / 分钟 × 0.9')
   const rows = [
     row,
     { ...row, tier: 'output', price: '1.50' },

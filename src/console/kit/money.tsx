@@ -1,5 +1,5 @@
 import { microsOf } from '../money.ts'
-import { shortCount } from '../numbers.ts'
+import { perCount } from '../numbers.ts'
 import { placesOf, shownAmount, shownAsSmall, shownForecast } from '../shown-money.ts'
 import type { Column } from './table.tsx'
 
@@ -35,7 +35,7 @@ export function Money({
           <abbr>{currency}</abbr>
         </>
       )}
-      {per > 1 && <span class="quiet"> / {shortCount(per)}</span>}
+      {per > 1 && <span class="quiet"> / {perCount(per)}</span>}
     </span>
   )
 }

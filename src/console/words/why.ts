@@ -1,6 +1,6 @@
 import type { BillingRecord } from '../api/shapes.ts'
 import { units } from '../../domain/usage.ts'
-import { shortCount } from '../numbers.ts'
+import { perCount } from '../numbers.ts'
 import { language, t, tName } from './index.ts'
 
 type Line = BillingRecord['lines'][number]
@@ -31,7 +31,7 @@ function tUse({ rows }: BillingRecord['rule'], { tier, source, quantity, why }: 
     return /: no price\b/.test(why)
       ? t('why.use.unpriced', { quantity: quantity ?? 0, unit: tName('unit', tier) })
       : why
-  const price = row.per === 1 ? row.price : t('why.use.per', { price: row.price, per: shortCount(row.per) })
+  const price = row.per === 1 ? row.price : t('why.use.per', { price: row.price, per: perCount(row.per) })
   const values = { quantity: quantity ?? 0, unit: tName('unit', tier), price }
   const inherited = row.tier === tier ? '' : t('why.use.inherited', { unit: tName('unit', row.tier) })
   const factors = [...why.matchAll(/ × [\d.]+/g)].slice(1).join('')
