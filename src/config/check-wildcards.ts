@@ -21,8 +21,7 @@ export function checkWildcards({ models, wildcards = [] }: Parts, report: Report
       remedy: 'remove it, or use a name with *',
     })
   }
-  for (const [i, one] of wildcards.entries())
-    for (const other of wildcards.slice(i + 1)) checkOverlap(one, other, wildcards, report)
+  checkOverlaps(wildcards, report)
   const named = new Set([...models.values()].map(({ wildcard }) => wildcard))
   for (const wildcard of wildcards) {
     const { name, enabled } = wildcard
@@ -40,21 +39,27 @@ export function checkWildcards({ models, wildcards = [] }: Parts, report: Report
  * Reports wildcards such as `vendor-*` and `*-mini`: for names that match both, the longer text before the star
  * decides, which may not be intended.
  */
-function checkOverlap(one: Model, other: Model, all: readonly Model[], report: Report): void {
-  const [first, second] = [parseWildcard(one.name), parseWildcard(other.name)]
-  if (!first || !second || starsIn(one.name) > 1 || starsIn(other.name) > 1) return
-  const { prefix } = first
-  // If the longer prefix does not begin with the shorter one, no name matches both.
-  if (!prefix.startsWith(second.prefix)) return
-  if (first.suffix.endsWith(second.suffix) || !second.suffix.endsWith(first.suffix)) return
-  const both = `${prefix}*${second.suffix}`
-  if (all.some(({ name }) => name === both)) return
-  report.atKey(['models', other.name], {
-    severity: 'warning',
-    code: 'wildcard_ambiguous',
-    message: `names that fit '${both}' fit '${one.name}' and '${other.name}': '${one.name}' serves them`,
-    remedy: `add an entry '${both}' that decides, or change one of the two`,
+function checkOverlaps(wildcards: readonly Model[], report: Report): void {
+  const names = new Set(wildcards.map(({ name }) => name))
+  const parsed = [...names].flatMap(name => {
+    const parts = starsIn(name) === 1 && parseWildcard(name)
+    return parts ? { name, ...parts } : []
   })
+  const byPrefix = Map.groupBy(parsed, ({ prefix }) => prefix)
+  // If the longer prefix does not begin with the shorter one, no name matches both.
+  for (const { name, prefix, suffix } of parsed)
+    for (let length = prefix.length - 1; length >= 0; length--)
+      for (const other of byPrefix.get(prefix.slice(0, length)) ?? []) {
+        if (suffix.endsWith(other.suffix) || !other.suffix.endsWith(suffix)) continue
+        const both = `${prefix}*${other.suffix}`
+        if (names.has(both)) continue
+        report.atKey(['models', other.name], {
+          severity: 'warning',
+          code: 'wildcard_ambiguous',
+          message: `names that fit '${both}' fit '${name}' and '${other.name}': '${name}' serves them`,
+          remedy: `add an entry '${both}' that decides, or change one of the two`,
+        })
+      }
 }
 
 /** Names from tables are not offered if their family cannot charge their prices; a note lists them. */

@@ -16,8 +16,10 @@ import { EventReader } from '../../plugins/token-usage/read-events.ts'
 import { MemberReader } from '../../plugins/token-usage/read-members.ts'
 import { EventReading, JsonReading } from '../../plugins/token-usage/reading.ts'
 import { StreamEstimate } from '../../plugins/token-usage/stream-estimate.ts'
+import type { Parts } from '../../src/config/build.ts'
 import { checkNames } from '../../src/config/check-names.ts'
 import { compareSettings, showConfig, shownLines } from '../../src/config/index.ts'
+import { checkWildcards } from '../../src/config/check-wildcards.ts'
 import type { Rule } from '../../src/config/lint/rule.ts'
 import { spendingRules } from '../../src/config/lint/spending.ts'
 import { readYaml } from '../../src/config/load.ts'
@@ -124,6 +126,11 @@ function findExpensive(bytes: Buffer): void {
   const plan = { models: new Map(models), currency: 'USD' }
   const rule = spendingRules.find(({ id }) => id === 'expensive-model-without-limits')
   for (const _finding of rule?.look({ plan } as unknown as Parameters<Rule['look']>[0]) ?? []);
+}
+
+function compareWildcards(bytes: Buffer): void {
+  const wildcards = Object.keys(settingsIn(bytes)).map(name => ({ name: `${name}/*`, free: true }))
+  checkWildcards({ models: new Map(), wildcards } as unknown as Parts, new Report(new Source('gateway.yaml', '')))
 }
 
 /** Sections with as many entries as fit, with the names m0, m1 and so on. */
@@ -298,6 +305,7 @@ export const readers: readonly Reader[] = [
   { name: 'names of a configuration', kinds: named, bytesMax: 1 << 17, read: checkNamesIn },
   { name: 'shown configuration', kinds: withSecrets, bytesMax: 1 << 17, read: showWhole },
   { name: 'expensive models', kinds: added, bytesMax: 1 << 17, read: findExpensive },
+  { name: 'wildcards', kinds: added, bytesMax: 1 << 17, read: compareWildcards },
   { name: 'changed settings', kinds: added, bytesMax: 1 << 17, read: bytes => compareSettings({}, settingsIn(bytes)) },
   { name: 'configuration', kinds: configurations, bytesMax: 1 << 14, read: bytes => readYaml(bytes.toString()) },
 ]

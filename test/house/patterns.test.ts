@@ -40,7 +40,6 @@ const known: { readonly [file: string]: readonly RegExp[] | string } = {
   'src/simulator/text/sample.ts': 'a pattern of a caller of at most 200 characters, tried on texts of at most 10',
   'src/engine/classify-response/match-message.ts': [/can only afford [$€¥]? ?(\d+(?:[,_]\d{3})*(?:\.\d+)?)/],
   'src/admin/routes/keys.ts': 'the pattern of a label, a class of characters',
-  'src/admin/server.ts': 'the paths of the endpoints, with a class of characters for each parameter',
   'src/admin/routes/people.ts': 'the pattern of the name of a user, a class of characters',
   'src/cli/commands/completion.ts': [/^(?:families|pipeline)\.(?=(?:auth|ratelimit)\b)/],
 }

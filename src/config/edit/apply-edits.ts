@@ -10,7 +10,6 @@ import { parts as schemas } from '../schema.ts'
 import { Source } from '../source.ts'
 import { entryOf, formatPath, type Path, toValue, type Tree } from '../tree.ts'
 import { readComments } from '../load.ts'
-import { type Editable, entriesIn } from './list-editable.ts'
 import { SpliceBudget, SpliceError, Splicer } from './splice.ts'
 import { isObject } from '../../util/index.ts'
 
@@ -105,21 +104,12 @@ export async function applyEdits(texts: ConfigTexts, env: Environment, edits: re
   return { ok: true, before, texts: now, changed: [...changed], notes: [...new Set(notes)] }
 }
 
-/** The entries that can be edited, and the texts with those of the files that they name. @throws EditError */
-export async function readEditable(
-  texts: ConfigTexts,
-  env: Environment,
-): Promise<Editable & { readonly texts: ConfigTexts }> {
-  const read = await readTexts(texts, env)
-  return { ...entriesIn(read), texts: { ...texts, parts: read.parts } }
-}
-
 const mainOf = ({ file }: ConfigTexts): string => resolve(file)
 
 type Read = Filled & { readonly parts: PartTexts; readonly files: readonly SourceFile[] }
 
 /** @throws EditError if the configuration is unreadable */
-async function readTexts({ file, text, parts }: ConfigTexts, env: Environment): Promise<Read> {
+export async function readTexts({ file, text, parts }: ConfigTexts, env: Environment): Promise<Read> {
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const named = new PartFiles(parts)
   const report = new Report(source)

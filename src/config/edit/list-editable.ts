@@ -6,7 +6,7 @@ import { type Filled, readFilled } from '../read-filled.ts'
 import { Report } from '../report.ts'
 import { Source } from '../source.ts'
 import { entryOf, type MapTree, toValue, type Tree } from '../tree.ts'
-import type { ConfigTexts } from './apply-edits.ts'
+import { type ConfigTexts, readTexts } from './apply-edits.ts'
 
 /** An entry as written, and its value with all defaults. */
 export type EditableEntry = {
@@ -37,8 +37,16 @@ export async function listEditable({ file, text, parts }: ConfigTexts, env: Envi
   return read.written ? entriesIn(read) : none
 }
 
-/** The same for texts that are read already. */
-export function entriesIn({ source, written, sourceFiles }: Filled): Editable {
+/** The entries that can be edited, and the texts with those of the files that they name. @throws EditError */
+export async function readEditable(
+  texts: ConfigTexts,
+  env: Environment,
+): Promise<Editable & { readonly texts: ConfigTexts }> {
+  const read = await readTexts(texts, env)
+  return { ...entriesIn(read), texts: { ...texts, parts: read.parts } }
+}
+
+function entriesIn({ source, written, sourceFiles }: Filled): Editable {
   const owns = sourceFiles.map(({ own, start }) => ({ own, path: resolve(source.sourceFileOf(start).file) }))
   const list = (section: 'models' | 'groups'): readonly EditableEntry[] =>
     entriesOf(written, section).map(({ key: name, keySpan, value }) => {
