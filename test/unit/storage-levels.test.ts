@@ -46,7 +46,7 @@ await t.test('on PostgreSQL', async t => {
     })
     const half = 5_000_000_000_000_000
     await others.query(`BEGIN; SELECT 1 FROM "user" WHERE name = 'local' FOR UPDATE`)
-    const paid = gateways.map(({ users }) => users.topUp('local', half, null, 'boss'))
+    const paid = gateways.map(async ({ users }) => users.topUp('local', half, null, 'boss'))
     const settled = Promise.allSettled(paid)
     const waiting = `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
     const count = async () => Number((await others.query<{ count: string }>(waiting)).rows[0]?.count)

@@ -85,7 +85,14 @@ export function* giveBack(
 ): QueryProgram<void> {
   yield ask(
     `UPDATE key SET spent = spent - ?, day_spent = ${takenFrom('day')}, month_spent = ${takenFrom('month')} WHERE id = ?`,
-    ...[amount, day, amount, amount, month, amount, amount, keyId],
+    amount,
+    day,
+    amount,
+    amount,
+    month,
+    amount,
+    amount,
+    keyId,
   )
   yield ask(
     `UPDATE spell SET spent = CASE WHEN spent < ? THEN 0 ELSE spent - ? END
