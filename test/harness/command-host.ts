@@ -36,7 +36,7 @@ function keepCompiled(command: string): void {
 }
 
 // Each command adds listeners.
-process.stdout.setMaxListeners(0)
+for (const output of [process.stdout, process.stderr]) output.setMaxListeners(0)
 
 async function answer({ id, cwd, env, words }: Asked): Promise<Answered> {
   const outputs = { stdout: [] as Buffer[], stderr: [] as Buffer[] }

@@ -83,7 +83,10 @@ t.test('[6.7] a tail begun by a clock ahead shows requests that end after the cl
   const parts = { clock, plan, storage: { journal, sessions: { find: async () => ({ user, session }) } } }
   const left = new AbortController()
   t.teardown(() => left.abort())
-  const events = new Tails().follow({ left: left.signal, parts, sessionUser: { user, session } } as never, {})
+  const events = new Tails().follow(
+    { headers: {}, left: left.signal, parts, sessionUser: { user, session } } as never,
+    {},
+  )
   const rows = events[Symbol.asyncIterator]()
   t.match(await rows.next(), { value: /following/ })
   clock.jump(-far)
