@@ -5,6 +5,7 @@ import { getCompileCacheDir } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { dirname, extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { closeLost } from './close-lost.ts'
 import { ConfigError } from './config-error.ts'
 import { type Loaded, loadPlan } from '../config/index.ts'
 import type { GatewayParts, Listening } from './gateway.ts'
@@ -439,7 +440,7 @@ class Member {
     const { promise: gone, resolve: goes } = Promise.withResolvers<number | string>()
     this.gone = gone
     child.once('exit', (code: number | null, signal: string | null) => goes(code ?? signal ?? 'unknown'))
-    closeLost(child)
+    closeLost(child.process)
     const { promise, resolve, reject } = Promise.withResolvers<Extract<FromWorker, { kind: 'listening' }>>()
     this.listening = promise
     promise.catch(() => undefined)
@@ -499,20 +500,6 @@ class Member {
     this.measured = await this.ask('metrics', null).catch(() => this.measured)
     return this.measured
   }
-}
-
-/**
- * Closes the connection that a worker was sent and had not accepted when it ended: Node closes it only once it is
- * accepted, so its client would wait forever. A worker gets the next connection after it has accepted the last one.
- */
-function closeLost({ process: child }: Child): void {
-  const send = child.send.bind(child) as (...message: unknown[]) => boolean
-  let last: { close(): void } | undefined
-  child.send = (...message: unknown[]) => {
-    last = (message[1] as typeof last) ?? last
-    return send(...message)
-  }
-  child.once('exit', () => last?.close())
 }
 
 function toError({ name, message, ...more }: StartFailure): Error {

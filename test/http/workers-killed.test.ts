@@ -1,6 +1,15 @@
+import cluster from 'node:cluster'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect } from 'node:net'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { closeLost } from '../../src/gateway/close-lost.ts'
 import { askOnce } from '../harness/ask.ts'
+import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
+import { freePort } from '../harness/free-port.ts'
 import { picture } from '../harness/pictures.ts'
 import { redisMissing } from '../harness/redis.ts'
 import { figure, isAlive, startWorks, until, workersOf } from '../harness/works.ts'
@@ -42,4 +51,21 @@ t.test('a connection that a worker never accepted is closed when the worker is k
     statuses.toSorted((a = 600, b = 600) => a - b),
     [200, 200, 200, undefined],
   )
+})
+
+t.test('a connection that a closing worker refuses gets the response of another worker', async t => {
+  const port = await freePort()
+  cluster.setupPrimary({ exec: fileURLToPath(new URL('../harness/closing-worker.ts', import.meta.url)), silent: true })
+  const workers = [1, 2].map(() => cluster.fork({ WORKER_PORT: `${port}` }))
+  t.teardown(() => workers.map(worker => worker.process.kill()))
+  for (const { process } of workers) closeLost(process)
+  await Promise.all(workers.map(worker => once(worker, 'listening')))
+  const request = () => text(connect(port, '127.0.0.1')).catch((error: NodeJS.ErrnoException) => error.code)
+  const [closing, busy] = workers
+  closing?.send('close')
+  busy?.send('busy')
+  await sleep(100)
+  for (const [i, answer] of (await Promise.all([request(), request(), request()])).entries())
+    t.equal(answer, 'answer', caseName({ i }))
+  t.equal(await request(), 'answer')
 })

@@ -61,6 +61,47 @@ await t.test('on PostgreSQL', async t => {
     t.equal(Number(rows[0]?.['balance']), half)
   })
 
+  await t.test('refunds by two gateways at once do not deadlock', async t => {
+    const harness = await make()
+    const gateways = [await harness.open('gateway'), await harness.open('gateway')]
+    const others = await postgres.connect(harness.url)
+    t.teardown(() => others.end())
+    const deadlocks = async () =>
+      (await others.query(`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`)).rows
+    const before = await deadlocks()
+    const ids: string[] = []
+    for (const [i, { keys, ledger }] of gateways.entries()) {
+      const request = holdOf(await keys.create(newKey()), 100)
+      await ledger.hold(request)
+      await ledger.line(request.facts.id, line(0, { price: i === 0 ? 50 : 30 }))
+      await ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+      ids.push(request.facts.id)
+    }
+    // The refund of each gateway also takes from the row of the other one.
+    await harness.edit(`UPDATE account SET day_spent = 40`)
+    await harness.edit(`INSERT INTO account (kind, name, part, spent, held, day_start, day_spent, month_start, month_spent)
+      SELECT kind, name, 'another.1', 1, 0, day_start, 1, month_start, 1 FROM account WHERE part = (SELECT min(part) FROM account)`)
+    await others.query(`BEGIN; SELECT 1 FROM account WHERE part = 'another.1' FOR UPDATE`)
+    const refunds = Promise.all(gateways.map(({ books }, i) => books.refund(ids[i] ?? '', 'boss', 'sorry')))
+    const waiting = `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
+    const count = async () => Number((await others.query<{ count: string }>(waiting)).rows[0]?.count)
+    while ((await count()) < 2) await new Promise(resolve => setTimeout(resolve, 20))
+    await others.query('COMMIT')
+    t.same(await refunds, [50, 30])
+    for (const one of gateways) await one.close()
+    const days = await harness.read(
+      'SELECT kind, sum(day_spent) AS day, min(day_spent) AS least FROM account GROUP BY kind',
+    )
+    t.same(
+      days.map(({ day, least }) => [Number(day), Number(least)]),
+      [
+        [1, 0],
+        [1, 0],
+      ],
+    )
+    t.same(await deadlocks(), before)
+  })
+
   await t.test("without limits no gateway waits for another's commit", async t => {
     const harness = await make()
     const storage = await harness.open('gateway')

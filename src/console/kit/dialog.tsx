@@ -33,7 +33,7 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
     const onNavigate = (event: NavigateEvent) => {
       if (drawer || event.navigationType !== 'traverse' || !event.cancelable) return
       event.preventDefault()
-      opened?.requestClose()
+      opened?.dispatchEvent(new Event('cancel'))
     }
     // An older browser has no such event, and leaves the page.
     const { navigation } = window as Partial<Window>

@@ -53,6 +53,9 @@ const movedColumns = `kind, name, part, held, day_start, month_start, budget_tol
 /** Waits for transactions that book on the row of a tested account. */
 export const lockOne = `SELECT held FROM account WHERE kind = ? AND name = ? AND part = '' ${lockRows}`
 
+/** Locks all rows of an account in one order, so that two refunds neither deadlock nor take the same amount. */
+export const lockAll = `SELECT part FROM account WHERE kind = ? AND name = ? ORDER BY part ${lockRows}`
+
 type Statements = (rows: number) => string
 const plain = kept(statementOf)
 const returning = kept(rows => `${statementOf(rows)} RETURNING ${movedColumns}`)

@@ -1,7 +1,6 @@
 import type { LevelKind } from '../../domain/budget.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { lockOne } from './move.ts'
 
 type Account = { readonly kind: LevelKind; readonly name: string }
 
@@ -36,7 +35,7 @@ const takeFromPeriod = (period: Period): string =>
 /**
  * Returns a refund to a day or month: the current one, a past one, or a later one if a clock was ahead. Each row of the
  * account gives back at most what it spent then. A remainder counts nowhere: its row no longer stores that period, or
- * the amount was booked on the next one around midnight.
+ * the amount was booked on the next one around midnight. The rows are locked.
  */
 export function* refundPeriod(
   { kind, name }: Account,
@@ -44,7 +43,6 @@ export function* refundPeriod(
   start: number,
   amount: number,
 ): QueryProgram<void> {
-  yield ask(lockOne, kind, name)
   const rows = yield ask(rowsOf(period), kind, name, start, kind, name, start)
   let left = amount
   for (const row of rows.toSorted((a, b) => (text(a, 'part') < text(b, 'part') ? -1 : 1))) {

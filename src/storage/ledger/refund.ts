@@ -1,6 +1,6 @@
 import type { PartialRefund, Refund } from '../../domain/refund.ts'
 import { movesOf } from '../accounts/levels.ts'
-import { moveAccounts } from '../accounts/move.ts'
+import { lockAll, lockOne, moveAccounts } from '../accounts/move.ts'
 import { refundPeriod } from '../accounts/past-days.ts'
 import { findBooked } from '../charge-batches/find.ts'
 import { rowsOf } from '../charge-batches/parse.ts'
@@ -74,6 +74,8 @@ function* giveLevelsBack(
   at: number,
 ): QueryProgram<void> {
   const moves = movesOf(identity, charge, { spent: -amount, day: 0, month: 0, released: 0 })
+  // Other transactions lock tested rows before all others around midnight.
+  for (const lock of [lockOne, lockAll]) for (const { kind, name } of moves) yield ask(lock, kind, name)
   yield* moveAccounts(identity, moves, at)
   for (const move of moves) {
     yield* refundPeriod(move, 'day', then.day, amount)
