@@ -6,7 +6,8 @@ const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f
 
 /**
  * The first line of a span and, under it, a caret at the span's first column and tildes under its other columns. Empty
- * for a blank line. Characters inside `hidden` are shown as `*`. A long line is cut to the part around the caret.
+ * for a blank line. Characters inside `hidden`, which is in the order of the text, are shown as `*`. A long line is cut
+ * to the part around the caret.
  */
 export function drawCaret(source: Source, span: Span, hidden: readonly Span[]): string {
   const { start, end } = source.lineSpanAt(span.start)
@@ -17,10 +18,12 @@ export function drawCaret(source: Source, span: Span, hidden: readonly Span[]): 
   const from = line.length <= widthMax ? 0 : Math.max(0, Math.min(at - 40, line.length - widthMax))
   const to = Math.min(line.length, from + widthMax)
   // Only this part is read: a file without line breaks may have many findings.
+  let next = firstAfter(hidden, start + from)
   const shown = [...line.slice(from, to).split('').entries()]
     .map(([i, unit]) => {
       const place = start + from + i
-      return unit === '\t' ? ' ' : hidden.some(h => h.start <= place && place < h.end) ? '*' : unit
+      while ((hidden[next]?.end ?? Infinity) <= place) next++
+      return unit === '\t' ? ' ' : (hidden[next]?.start ?? Infinity) <= place ? '*' : unit
     })
     .join('')
   const col = at - from
@@ -29,6 +32,17 @@ export function drawCaret(source: Source, span: Span, hidden: readonly Span[]): 
   const gap = before.replace('…', ' ') + blank(shown.slice(0, col))
   const mark = `^${'~'.repeat(Math.max(0, columns(shown.slice(col, col + length)) - 1))}`
   return `${before}${shown}${after}\n${gap}${mark}`
+}
+
+/** The index of the first span that ends after a place: a file may have thousands of spans and of findings. */
+function firstAfter(spans: readonly Span[], place: number): number {
+  let [low, high] = [0, spans.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((spans[middle] as Span).end <= place) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function columns(text: string): number {

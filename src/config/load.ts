@@ -20,6 +20,8 @@ export type ReadResult = {
   /** Undefined if the text is not YAML or is empty. */
   readonly root: Tree | undefined
   readonly diagnostics: readonly PlacedDiagnostic[]
+  /** The places of values that the tree does not contain. */
+  readonly hidden?: readonly Span[]
 }
 
 const whole: Span = { start: 0, end: 1 }
@@ -63,7 +65,7 @@ export function readYaml(text: string): ReadResult {
   }
   const reader = new Reader(text)
   const root = reader.convert(document.contents, [])
-  return { root, diagnostics: reader.diagnostics }
+  return { root, diagnostics: reader.diagnostics, hidden: reader.hidden }
 }
 
 /** The readable part of a text with syntax errors; undefined if there is none. */
@@ -177,6 +179,8 @@ type Refused = { readonly code: string; readonly span: Span; readonly message: s
 /** Converts the package's nodes to those of `tree.ts`, and reports nodes that the gateway does not read. */
 class Reader {
   readonly diagnostics: PlacedDiagnostic[] = []
+  /** Values that the tree does not contain, such as those of duplicate keys: they may be secret. */
+  readonly hidden: Span[] = []
   readonly #text: string
 
   constructor(text: string) {
@@ -213,10 +217,10 @@ class Reader {
       const diagnostic = refused ?? (key === undefined ? keyDiagnostics.text : keyFault(key, seen))
       if (diagnostic)
         this.diagnostics.push({ span: keySpan, ...diagnostic, path: key === undefined ? path : [...path, key] })
-      if (refused || key === undefined || key === '<<') unknown = true
-      else if (!diagnostic || diagnostic === keyDiagnostics.reference) {
-        entries.push({ key, keySpan, value: this.convert(value, [...path, key]) })
-      }
+      const isRead = !diagnostic || diagnostic === keyDiagnostics.reference
+      if (isRead && key !== undefined) entries.push({ key, keySpan, value: this.convert(value, [...path, key]) })
+      else if (value) this.hidden.push(spanOf(value))
+      unknown ||= refused !== undefined || key === undefined || key === '<<'
       if (key !== undefined) seen.add(key)
     }
     return { kind: 'map', span, entries, unknown }

@@ -52,7 +52,7 @@ export async function readFilled(
   { parts = new PartFiles(), ...fill }: ReadOptions = {},
 ): Promise<Filled | { readonly written?: undefined; readonly secrets: Secrets }> {
   await nextTurn()
-  const { root, diagnostics } = readYaml(source.ownText)
+  const { root, diagnostics, hidden: ownHidden = [] } = readYaml(source.ownText)
   for (const one of diagnostics) report.add(one)
   if (!root) return { secrets: gatherSecrets(undefined, source.text, []) }
   await nextTurn()
@@ -68,6 +68,6 @@ export async function readFilled(
     : { root: spelt, taken: new Map<string, ReadRow>(), derived: new Map<string, string>() }
   const { root: filled, unfilled, secretFiles, variables } = await fillTree(written, source, env, report, fill)
   await nextTurn()
-  const secrets = gatherSecrets(filled, source.text, unfilled, hidden)
+  const secrets = gatherSecrets(filled, source.text, unfilled, [...ownHidden, ...hidden])
   return { source, written, filled, secretFiles, variables, secrets, whole, sourceFiles, priceRows: taken, derived }
 }

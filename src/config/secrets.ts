@@ -4,7 +4,7 @@ import { formatPath, type Path, type ScalarTree, scalarsOf, type Span, type Tree
 
 /** The secrets of a configuration, and their places. */
 export type Secrets = {
-  /** The places of scalars with secret text in the file, in its order; several times if `defaults` copies a scalar. */
+  /** The places of scalars with secret text in the file, in its order, none within another. */
   readonly spans: readonly Span[]
   /** Complete values that contain a secret, with references filled in, except values that may appear elsewhere. */
   readonly values: ReadonlySet<string>
@@ -136,13 +136,24 @@ export function gatherSecrets(
     return maskAddresses(masked, write)
   }
   return {
-    spans: spans.sort((a, b) => a.start - b.start || b.end - a.end),
+    spans: joinSpans(spans),
     values: new Set([...secretValues].filter(text => text.length >= wholeShortest && !plainWord.test(text))),
     places,
     mask: text => mask(text, () => cover),
     maskAmongText: text => maskAmongText(text, findLong(text)),
     maskInPlace: text => mask(text, secret => '*'.repeat(secret.length)),
   }
+}
+
+/** In the order of the text, those that overlap as one: `defaults` copies scalars. */
+function joinSpans(spans: readonly Span[]): readonly Span[] {
+  const joint: Span[] = []
+  for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
+    const last = joint.at(-1)
+    if (last && start < last.end) joint[joint.length - 1] = { start: last.start, end: Math.max(last.end, end) }
+    else joint.push({ start, end })
+  }
+  return joint
 }
 
 /**

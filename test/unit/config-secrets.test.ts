@@ -72,6 +72,28 @@ t.test('lint, the effective values and their origins do not show them either', a
       t.notMatch(JSON.stringify(output), secret, caseName({ secret }))
 })
 
+t.test('a value that is not used, because its key is there twice, is redacted too', async t => {
+  const { path: pathIn } = await makeFolder(t)
+  const written = pathIn('gateway.yaml')
+  const twice = `    headers: { x-a: secret-111 }
+    headers: { x-a: secret-222 }
+  one: { url: "https://vendor.example", headers: { x-a: secret-333, <<: { x-b: secret-444 } } }
+`
+  const text = `include: [more.yaml]\n${file('https://vendor.example')}`.replace(
+    /^upstreams: .*\n/m,
+    `upstreams:\n  one:\n    url: https://vendor.example\n${twice}`,
+  )
+  await writeFile(pathIn('more.yaml'), `upstreams:\n  two:\n${twice}`)
+  const loaded = await loadConfig({ text, file: written }, {})
+  const findings = loaded.ok ? [] : loaded.findings
+  const twiceAt = findings.filter(({ code }) => code === 'duplicate_key' || code === 'name_twice')
+  t.equal(twiceAt.length, 4)
+  t.notMatch(formatFindings(findings, { color: false }), /secret-\d/)
+  t.notMatch((await showConfig(written, text, {})).text, /secret-\d/)
+  for (const [path, lines] of await shownLines({ file: written, text }, {}))
+    t.notMatch(JSON.stringify(lines), /secret-\d/, caseName({ path }))
+})
+
 t.test('other values stay readable, and a reference names its place', async t => {
   const plain = [
     'https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash-image-preview:generateContent',

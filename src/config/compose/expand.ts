@@ -47,7 +47,7 @@ function withModelLists(root: MapTree, source: Source, report: Report): MapTree 
   const known = models?.value.kind === 'map' ? models.value : none
   // Added one by one, so that a name in two lists is reported too.
   const value = listed.reduce(
-    (whole, entry) => mergeMaps(whole, { ...none, entries: [entry] }, ['models'], source, report),
+    (whole, entry) => mergeMaps(whole, { ...none, entries: [entry] }, ['models'], { source, report, hidden: [] }),
     known,
   )
   return withEntry(root, { key: 'models', keySpan: models?.keySpan ?? first.keySpan, value })

@@ -48,7 +48,7 @@ export async function includeFiles(root: Tree, source: Source, parts: PartFiles,
   }
   await follow(root, [main], work)
   const { trees, sourceFiles, hidden } = work
-  const together = root.kind === 'map' && trees.length > 0 ? mergeSourceFiles(root, trees, source, report) : root
+  const together = root.kind === 'map' && trees.length > 0 ? mergeSourceFiles(root, trees, work) : root
   return { root: together, sourceFiles, whole: !work.broken, hidden }
 }
 
@@ -139,8 +139,9 @@ async function take(path: string, { element, isPattern }: Named, above: readonly
     return
   }
   const start = source.add(file, read.text)
-  const { root: own, diagnostics } = readYaml(read.text)
+  const { root: own, diagnostics, hidden = [] } = readYaml(read.text)
   for (const one of diagnostics) report.add({ ...one, span: shiftSpan(one.span, start) })
+  work.hidden.push(...hidden.map(span => shiftSpan(span, start)))
   if (own?.kind !== 'map') {
     work.broken = true
     work.hidden.push(...(own ? [{ start, end: start + read.text.length }] : valuesIn(read.text, start)))
