@@ -1,5 +1,3 @@
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { png } from './pictures.ts'
 import { smallConfig } from './small-config.ts'
@@ -71,21 +69,13 @@ export async function startFailover(
     ...options,
     yaml: `${rest}${places}models:\n${lines.join('\n')}\n`,
     upstreams: ['first', 'second'],
-    env: { GONE_URL: `http://127.0.0.1:${await closedPort()}` },
+    // The system assigns this port to no server, so that none answers.
+    env: { GONE_URL: 'http://127.0.0.1:9' },
   })
   const { first, second } = started.upstreams as { readonly first: Upstream; readonly second: Upstream }
   first.answer(serve)
   second.answer(serve)
   return { ...started, first, second }
-}
-
-/** A port without a listener. */
-async function closedPort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
 }
 
 const image = png(64, 64).toString('base64')

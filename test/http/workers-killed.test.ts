@@ -9,7 +9,6 @@ import { closeLost } from '../../src/gateway/close-lost.ts'
 import { askOnce } from '../harness/ask.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
-import { freePort } from '../harness/free-port.ts'
 import { picture } from '../harness/pictures.ts'
 import { redisMissing } from '../harness/redis.ts'
 import { figure, isAlive, startWorks, until, workersOf } from '../harness/works.ts'
@@ -54,12 +53,11 @@ t.test('a connection that a worker never accepted is closed when the worker is k
 })
 
 t.test('a connection that a closing worker refuses gets the response of another worker', async t => {
-  const port = await freePort()
   cluster.setupPrimary({ exec: fileURLToPath(new URL('../harness/closing-worker.ts', import.meta.url)), silent: true })
-  const workers = [1, 2].map(() => cluster.fork({ WORKER_PORT: `${port}` }))
+  const workers = [1, 2].map(() => cluster.fork())
   t.teardown(() => workers.map(worker => worker.process.kill()))
   for (const { process } of workers) closeLost(process)
-  await Promise.all(workers.map(worker => once(worker, 'listening')))
+  const [[{ port }] = []] = await Promise.all(workers.map(worker => once(worker, 'listening')))
   const request = () => text(connect(port, '127.0.0.1')).catch((error: NodeJS.ErrnoException) => error.code)
   const [closing, busy] = workers
   closing?.send('close')
