@@ -5,18 +5,16 @@ import type { Reader } from './readers.ts'
 export const ratioMax = 2.6
 /** A reader at memory speed slows down with the cache sizes, not because of its own work. */
 const memorySpeed = 1_000
-/** How a time is measured, and how long at least: shorter times are noise. */
-type Watch = { readonly ms: () => number; readonly shortestMs: number }
+/** How a time is measured, how long at least, because shorter times are noise, and how often for each size, in turns. */
+type Watch = { readonly ms: () => number; readonly shortestMs: number; readonly pairs: number }
 /** Cheap, and exact if nothing else runs. */
-const wall: Watch = { ms: () => performance.now(), shortestMs: 0.5 }
+const wall: Watch = { ms: () => performance.now(), shortestMs: 0.5, pairs: 2 }
 /** Time of this thread only, so that other work on the machine adds nothing; exact to the kernel's tick of 4 ms. */
-const thread: Watch = { ms: threadMs, shortestMs: 60 }
+const thread: Watch = { ms: threadMs, shortestMs: 60, pairs: 4 }
 
 /** Times below this count as equal. */
 const unseenMs = 0.005
 
-/** Each size is measured this many times, in turns. */
-const pairs = 4
 
 /** A reader's cost at one size, compared with half of it. */
 export type Growth = {
@@ -46,7 +44,7 @@ async function measureGrowth(
   const wholeTimes = await timesOf(reader, whole, watch)
   const halves: number[] = []
   const wholes: number[] = []
-  for (let i = 0; i < pairs; i++) {
+  for (let i = 0; i < watch.pairs; i++) {
     halves.push(await costMs(reader, half, halfTimes, watch))
     wholes.push(await costMs(reader, whole, wholeTimes, watch))
   }
