@@ -32,7 +32,7 @@ export function describeMismatch(mismatch: SizeMismatch, family: string): string
   if (kind === 'ignored')
     return (
       `size ${asked} does not set the price: family ${family} returns ${returned}, ` +
-      `and the image that comes back is what is billed (${billed})`
+      `and the returned image is billed (${billed})`
     )
   if (kind === 'dearer')
     return (
@@ -40,7 +40,7 @@ export function describeMismatch(mismatch: SizeMismatch, family: string): string
       `${made} of it (${returned ?? `at most ${made}`}); size ${cheaper} is billed ${made}`
     )
   return (
-    `size ${asked} is billed ${billed} by the requested size, although the image that comes back is ` +
+    `size ${asked} is billed ${billed} by the requested size, although the returned image is ` +
     `${returned} (${made} by its long edge)`
   )
 }

@@ -16,7 +16,7 @@ import { rateTier, type Size } from './tier.ts'
 
 const tierFromText = {
   told: 'the size reported in the response',
-  output: 'the long edge of the image that came back',
+  output: 'the long edge of the returned image',
   request: 'the long edge of the requested size',
 } as const
 
@@ -168,9 +168,9 @@ function whyExtraLine(rule: TierRule, { tier, quantity, source, flags, width, he
 
 const sourceText = {
   told: 'reported in the response',
-  output: 'of the image that came back',
-  request: 'as the request has it',
-  default: 'as nothing says how many',
+  output: 'of the returned image',
+  request: 'as requested',
+  default: 'no number given',
 } as const
 
 function countText({ per, unit, whole }: ChargeItemRule, quantity: number): string {
@@ -182,7 +182,7 @@ function describeRule(rule: TierRule): string {
   const { by, tierFrom, otherwise, lines, times } = rule
   const from = tierFrom
     .map(source =>
-      source === 'output' && isByPixels(rule) ? 'the pixels of the image that came back' : tierFromText[source],
+      source === 'output' && isByPixels(rule) ? 'the pixels of the returned image' : tierFromText[source],
     )
     .join(', else ')
   const image = by

@@ -94,6 +94,7 @@ t.test('stored warnings are shown in Chinese, by their facts', async t => {
     'times 1.8 for service_tier priority',
     "charged by usage; the hold is the maximum that the request allows: 12 input 0.000006, 256 output 0.000384, times the group's multiplier",
     'this is the price of the images; what else the request used is charged as req_1-use',
+    'size 2048x2048 is billed 2K by the requested size, although the image that comes back is 1x1 (1K by its long edge)',
     'charged by what is used; the hold is the most that the request allows: 3 character 0.000045, times 0.5 included',
     'charged by usage; the hold is the maximum that the request allows: 3 character 0.000045, times 0.5 included',
   ])

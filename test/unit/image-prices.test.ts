@@ -509,7 +509,7 @@ t.test('[10.3] input pictures are charged, except free ones', t => {
   ])
   t.equal(lines.filter(line => line.tier === 'reference' && line.price === 14).length, 3)
   t.match(explained(chargeOf(rule, lines)).lines.at(-1), {
-    why: '2 input images (as the request has it) → reference',
+    why: '2 input images (as requested) → reference',
     at: 'gateway.yaml:11',
   })
   t.end()
@@ -541,7 +541,7 @@ t.test('[10.3] megapixels: of each image, rounded up or exact, the first at its 
   const bill = explained(chargeOf(rule, many))
   t.equal(
     bill.lines[2]?.why,
-    '3 megapixels (3000x3000, of the image that came back, after the first of each picture) → megapixel',
+    '3 megapixels (3000x3000, of the returned image, after the first of each picture) → megapixel',
   )
   t.equal(bill.count, 1)
   t.equal(bill.tier, 'image')
@@ -650,10 +650,10 @@ t.test('[10.3] steps, seconds, tokens and requests, by the count of the request 
     explainedLines.map(({ why }) => why),
     [
       'one price for every image → image',
-      '28 steps (as the request has it) → step',
-      '1 request (as the request has it) → request',
+      '28 steps (as requested) → step',
+      '1 request (as requested) → request',
       'one price for every image → image',
-      '28 steps (as the request has it) → step',
+      '28 steps (as requested) → step',
       '3.522 seconds (seconds 3.5218, reported in the response) → second',
       '13 tokens (text_in 13, reported in the response) → input_text',
       '4160 tokens (image_out 4160, reported in the response) → output_image',

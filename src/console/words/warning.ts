@@ -12,7 +12,7 @@ const known: readonly (readonly [sentence: RegExp, translate: (...facts: readonl
       t('mismatch.dearer', { billed, made, pixels: pixelsOf(returned) }) + t('mismatch.cheaper', { cheaper, made }),
   ],
   [
-    /^size (\S+) is billed (\S+) by the requested size, although the image that comes back is (\S+) \((\S+) by its long edge\)$/,
+    /^size (\S+) is billed (\S+) by the requested size, although the (?:image that comes back|returned image) is (\S+) \((\S+) by its long edge\)$/,
     (_requested, billed = '', returned = '', made = '') => t('mismatch.other', { billed, returned, made }),
   ],
   [
