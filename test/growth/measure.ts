@@ -15,7 +15,6 @@ const thread: Watch = { ms: threadMs, shortestMs: 60, pairs: 4 }
 /** Times below this count as equal. */
 const unseenMs = 0.005
 
-
 /** A reader's cost at one size, compared with half of it. */
 export type Growth = {
   readonly reader: string
