@@ -1,3 +1,4 @@
+import { firstAt } from '../util/index.ts'
 import type { Source } from './source.ts'
 import type { Span } from './tree.ts'
 
@@ -17,8 +18,8 @@ export function drawCaret(source: Source, span: Span, hidden: readonly Span[]): 
   const length = Math.max(1, Math.min(span.end, end) - span.start)
   const from = line.length <= widthMax ? 0 : Math.max(0, Math.min(at - 40, line.length - widthMax))
   const to = Math.min(line.length, from + widthMax)
-  // Only this part is read: a file without line breaks may have many findings.
-  let next = firstAfter(hidden, start + from)
+  // Only this part is read: a file without line breaks may have many findings, and many hidden places.
+  let next = firstAt(hidden.length, i => (hidden[i] as Span).end <= start + from)
   const shown = [...line.slice(from, to).split('').entries()]
     .map(([i, unit]) => {
       const place = start + from + i
@@ -32,17 +33,6 @@ export function drawCaret(source: Source, span: Span, hidden: readonly Span[]): 
   const gap = before.replace('…', ' ') + blank(shown.slice(0, col))
   const mark = `^${'~'.repeat(Math.max(0, columns(shown.slice(col, col + length)) - 1))}`
   return `${before}${shown}${after}\n${gap}${mark}`
-}
-
-/** The index of the first span that ends after a place: a file may have thousands of spans and of findings. */
-function firstAfter(spans: readonly Span[], place: number): number {
-  let [low, high] = [0, spans.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((spans[middle] as Span).end <= place) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 function columns(text: string): number {

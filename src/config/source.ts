@@ -1,4 +1,5 @@
 import type { Origin } from '../domain/index.ts'
+import { firstAt } from '../util/index.ts'
 
 /** The text of one file in a source. */
 export type SourceFile = { readonly file: string; readonly start: number; readonly end: number }
@@ -70,13 +71,6 @@ export class Source {
   }
 
   #lineOf(at: number): number {
-    let low = 0
-    let high = this.#lineStarts.length - 1
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      if ((this.#lineStarts[middle] as number) <= at) low = middle
-      else high = middle - 1
-    }
-    return low
+    return firstAt(this.#lineStarts.length, line => (this.#lineStarts[line] as number) <= at) - 1
   }
 }

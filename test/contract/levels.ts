@@ -30,7 +30,7 @@ async function accountOf(harness: StorageHarness, kind: string, name: string): P
 
 let count = 0
 /** Creates a user that no other test uses, with a key. */
-async function somebody(storage: Storage, changes: { readonly budget?: number } = {}) {
+async function newBuyer(storage: Storage, changes: { readonly budget?: number } = {}) {
   const name = `anna${++count}`
   await storage.users.create({ name, group: 'default', role: 'user', passwordHash: null })
   const key = await storage.keys.create(newKey({ user: name, ...changes }))
@@ -41,6 +41,16 @@ const heldBy = (key: Key, hold: number, facts: Partial<ChargeFacts>, levels: rea
   ...holdOf(key, hold, facts),
   levels,
 })
+
+/** Buys for a price. @returns the ID of the charge, or the kind of the refusal */
+async function buyOn({ ledger }: Storage, request: HoldRequest, price: number): Promise<string> {
+  const { id } = request.facts
+  const held = await ledger.hold(request)
+  if (held.kind !== 'held') return held.kind
+  await ledger.line(id, line(0, { price }))
+  await ledger.settle({ id, delivery: 'confirmed', reason: null })
+  return id
+}
 
 /** Tests of budgets of users and groups next to the key's budget, on both databases. */
 export async function levelsContract(t: Test, make: Harness): Promise<void> {
@@ -56,7 +66,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
   }
 
   await t.test('a hold is taken from key, user and group together, and settled at all of them', async t => {
-    const { name, key, facts } = await somebody(storage, { budget: 1_000 })
+    const { name, key, facts } = await newBuyer(storage, { budget: 1_000 })
     const levels = [user(name, 500), group(facts.group, 700)]
     const request = heldBy(key, 300, facts, levels)
     t.same(await ledger.hold(request), { kind: 'held' })
@@ -73,7 +83,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
   })
 
   await t.test('names the level that cannot cover a hold, and holds nothing at the others', async t => {
-    const { name, key, facts } = await somebody(storage, { budget: 1_000 })
+    const { name, key, facts } = await newBuyer(storage, { budget: 1_000 })
     const refusal = (level: string, availableMicros: number) => ({
       kind: 'overdrawn',
       level,
@@ -91,7 +101,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
   })
 
   await t.test('a soft budget counts holds and spending, reports thresholds, and refuses nothing', async t => {
-    const { name, key, facts } = await somebody(storage)
+    const { name, key, facts } = await newBuyer(storage)
     const soft: Level = { ...group(facts.group, 100, 'month'), soft: true }
     const levels = [user(name, 1_000), soft]
     for (const price of [70, 60, 90]) await buy(heldBy(key, 100, facts, levels), price)
@@ -119,7 +129,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
   })
 
   await t.test('more keys do not mean more money: 200 holds by ten keys of a user with money for ten', async t => {
-    const { name, key, facts } = await somebody(storage)
+    const { name, key, facts } = await newBuyer(storage)
     const keys = [key]
     while (keys.length < 10) keys.push(await storage.keys.create(newKey({ user: name })))
     const results = await Promise.all(
@@ -137,7 +147,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
   })
 
   await t.test('spending without a budget counts once there is one', async t => {
-    const { name, key, facts } = await somebody(storage)
+    const { name, key, facts } = await newBuyer(storage)
     await buy(heldBy(key, 100, facts, []), 70)
     ledger.post(
       { ...heldBy(key, 0, facts, []).facts },
@@ -155,7 +165,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
   })
 
   await t.test('every outcome releases every level: voided, reviewed, decided, lapsed, posted, refunded', async t => {
-    const { name, key, facts } = await somebody(storage, { budget: 10_000 })
+    const { name, key, facts } = await newBuyer(storage, { budget: 10_000 })
     const levels = [user(name, 10_000), group(facts.group, 10_000)]
     const open = async (hold: number) => {
       const request = heldBy(key, hold, facts, levels)
@@ -192,7 +202,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
 
   await t.test('the holds of a dead gateway are released at every level', async t => {
     const other = await harness.open('tool')
-    const { name, key, facts } = await somebody(storage)
+    const { name, key, facts } = await newBuyer(storage)
     const levels = [user(name, 1_000), group(facts.group, 1_000)]
     const [empty, lined] = [heldBy(key, 100, facts, levels), heldBy(key, 100, facts, levels)]
     for (const one of [empty, lined]) await ledger.hold(one)
@@ -210,7 +220,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
 
   await t.test('a prepaid balance limits all keys of its user, and refunds go back to it', async t => {
     const { users } = storage
-    const { name, key, facts } = await somebody(storage)
+    const { name, key, facts } = await newBuyer(storage)
     const other = await storage.keys.create(newKey({ user: name }))
     t.equal(await users.topUp('nobody', 5, null, 'boss'), undefined)
     t.match(await users.topUp(name, 300, 'invoice 7', 'boss'), { amount: 300, by: 'boss', note: 'invoice 7' })
@@ -255,7 +265,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
   await t.test("a statement shows a balance's opening, payments, charges, refunds and closing", async t => {
     const clock = clockAt(Date.UTC(2027, 3, 20))
     const own = await openHarness(t, make, clock)
-    const { name, key, facts } = await somebody(own.storage)
+    const { name, key, facts } = await newBuyer(own.storage)
     const balance: Level = { kind: 'balance', name, amount: 10_000, per: 'total' }
     const { users, ledger: held, books: ownBooks } = own.storage
     const charge = async (price: number): Promise<string> => {
@@ -314,7 +324,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
 
   await t.test('an audit finds a balance without a top-up, and changed entries', async t => {
     const own = await openHarness(t, make)
-    const { name } = await somebody(own.storage)
+    const { name } = await newBuyer(own.storage)
     const made = await own.storage.users.topUp(name, 300, null, 'boss')
     t.same((await own.storage.books.verify()).problems, [])
     await own.harness.edit(`UPDATE "user" SET balance = 900 WHERE name = '${name}'`)
@@ -328,7 +338,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
 
   await t.test('an audit names the level that differs from its charges', async t => {
     const own = await openHarness(t, make)
-    const { key, facts } = await somebody(own.storage)
+    const { key, facts } = await newBuyer(own.storage)
     await own.storage.ledger.hold(heldBy(key, 50, facts, [group(facts.group, 100)]))
     await own.harness.edit(`UPDATE account SET held = 7, spent = 3 WHERE kind = 'group' AND name = '${facts.group}'`)
     t.same((await own.storage.books.verify()).problems, [
@@ -433,7 +443,7 @@ export async function zonesContract(t: Test, make: Harness): Promise<void> {
       await storage.close()
       await harness.close()
     })
-    const { name, key, facts } = await somebody(storage, { budget: 1_000 })
+    const { name, key, facts } = await newBuyer(storage, { budget: 1_000 })
     await storage.keys.change(key.id, { budgetPeriod: 'day' }, 'test')
     const levels = [user(name, 100, 'day'), group(facts.group, 150, 'month')]
     const buy = async (price: number) => {
@@ -469,16 +479,9 @@ export async function zonesContract(t: Test, make: Harness): Promise<void> {
       await storage.close()
       await harness.close()
     })
-    const { name, key, facts } = await somebody(storage, { budget: 100 })
+    const { name, key, facts } = await newBuyer(storage, { budget: 100 })
     await storage.keys.change(key.id, { budgetPeriod: 'day' }, 'test')
-    const buy = async (price: number) => {
-      const request = heldBy(key, price, facts, [user(name, 100, 'day')])
-      const held = await storage.ledger.hold(request)
-      if (held.kind !== 'held') return held.kind
-      await storage.ledger.line(request.facts.id, line(0, { price }))
-      await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
-      return request.facts.id
-    }
+    const buy = async (price: number) => buyOn(storage, heldBy(key, price, facts, [user(name, 100, 'day')]), price)
     await buy(5)
     clock.set(midnight - 60_000)
     const last = await buy(80)
@@ -505,17 +508,10 @@ export async function zoneChangeContract(t: Test, make: Harness): Promise<void> 
       await harness.close()
     })
     const [first] = storages as [Storage]
-    const { name, key, facts } = await somebody(first, { budget: 100 })
+    const { name, key, facts } = await newBuyer(first, { budget: 100 })
     await first.keys.change(key.id, { budgetPeriod: 'month' }, 'test')
     const levels = [user(name, 100, 'day'), group(facts.group, 100, 'month')]
-    const buy = async (storage: Storage, price: number) => {
-      const request = heldBy(key, price, facts, levels)
-      const held = await storage.ledger.hold(request)
-      if (held.kind !== 'held') return held.kind
-      await storage.ledger.line(request.facts.id, line(0, { price }))
-      await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
-      return request.facts.id
-    }
+    const buy = async (storage: Storage, price: number) => buyOn(storage, heldBy(key, price, facts, levels), price)
     const early = await buy(first, 10)
     clock.set(Date.UTC(2027, 4, 31, 15, 40))
     const last = await buy(first, 80)
@@ -542,17 +538,10 @@ export async function zoneChangeContract(t: Test, make: Harness): Promise<void> 
         await harness.close()
       })
       const [first] = storages as [Storage]
-      const { name, key, facts } = await somebody(first, { budget: 100 })
+      const { name, key, facts } = await newBuyer(first, { budget: 100 })
       await first.keys.change(key.id, { budgetPeriod: 'day' }, 'test')
       const levels = [user(name, 100, 'day'), group(facts.group, 100, 'day')]
-      const buy = async (storage: Storage, price: number) => {
-        const request = heldBy(key, price, facts, levels)
-        const held = await storage.ledger.hold(request)
-        if (held.kind !== 'held') return held.kind
-        await storage.ledger.line(request.facts.id, line(0, { price }))
-        await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
-        return request.facts.id
-      }
+      const buy = async (storage: Storage, price: number) => buyOn(storage, heldBy(key, price, facts, levels), price)
       const early = await buy(first, 80)
       await first.close()
       const second = await harness.open('gateway', clock)
@@ -582,11 +571,8 @@ export async function zoneChangeContract(t: Test, make: Harness): Promise<void> 
       await harness.close()
     })
     const [first] = storages as [Storage]
-    const { key, facts } = await somebody(first)
-    const request = heldBy(key, 80, facts, [])
-    await first.ledger.hold(request)
-    await first.ledger.line(request.facts.id, line(0, { price: 80 }))
-    await first.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+    const { key, facts } = await newBuyer(first)
+    await buyOn(first, heldBy(key, 80, facts, []), 80)
     await first.close()
     clock.set(Date.UTC(2027, 4, 31, 16, 1))
     const second = await harness.open('gateway', clock)
@@ -604,17 +590,14 @@ export async function zoneChangeContract(t: Test, make: Harness): Promise<void> 
       await harness.close()
     })
     const [first] = storages as [Storage]
-    const { key, facts } = await somebody(first, { budget: 1_000 })
+    const { key, facts } = await newBuyer(first, { budget: 1_000 })
     const levels = [group(facts.group, 100, 'month')]
-    const request = heldBy(key, 100, facts, levels)
-    await first.ledger.hold(request)
-    await first.ledger.line(request.facts.id, line(0, { price: 100 }))
-    await first.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+    const id = await buyOn(first, heldBy(key, 100, facts, levels), 100)
     await first.close()
     const second = await harness.open('gateway', clock, undefined, 'Asia/Tokyo')
     storages[0] = second
     t.match(await second.ledger.hold(heldBy(key, 1, facts, levels)), { level: 'group' })
-    await second.books.refund(request.facts.id, 'boss', 'sorry')
+    await second.books.refund(id, 'boss', 'sorry')
     t.match(await second.ledger.hold(heldBy(key, 100, facts, levels)), { kind: 'held' })
   })
 }
@@ -630,14 +613,8 @@ export async function runningContract(t: Test, make: Harness): Promise<void> {
       await harness.close()
     })
     const [storage] = storages as [Storage]
-    const { name, key, facts } = await somebody(storage, { budget: 10_000 })
-    const buy = async (price: number) => {
-      const request = heldBy(key, price, facts, [user(name, 10_000, 'day')])
-      await storage.ledger.hold(request)
-      await storage.ledger.line(request.facts.id, line(0, { price }))
-      await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
-      return request.facts.id
-    }
+    const { name, key, facts } = await newBuyer(storage, { budget: 10_000 })
+    const buy = async (price: number) => buyOn(storage, heldBy(key, price, facts, [user(name, 10_000, 'day')]), price)
     const post = async (price: number) => {
       const { facts: own } = heldBy(key, 0, facts, [])
       storage.ledger.post(own, [line(0, { price, quantity: 1, width: null, height: null })], 'confirmed')

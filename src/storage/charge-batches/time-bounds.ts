@@ -1,5 +1,5 @@
 import { firstIdAt, timeOfId } from '../../util/ids.ts'
-import { firstAt } from '../first-at.ts'
+import { firstAt } from '../../util/first-at.ts'
 
 /** The prefix of request ids, which are also the ids of their charges. */
 const prefix = 'req_'

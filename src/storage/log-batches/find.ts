@@ -1,6 +1,6 @@
 import type { LogMatch, LogRow } from '../../domain/index.ts'
 import { selectIn } from '../select-in.ts'
-import { firstAt } from '../first-at.ts'
+import { firstAt } from '../../util/first-at.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { begunAt } from '../charge-batches/time-bounds.ts'

@@ -1,7 +1,7 @@
 import type { LogRow, Marks } from '../../domain/index.ts'
 import { markMembers } from '../../domain/shapes/log-row.ts'
 import { readRow } from '../../domain/shapes/member.ts'
-import { firstAt } from '../first-at.ts'
+import { firstAt } from '../../util/first-at.ts'
 import { attributionOf } from '../rows.ts'
 import { type LogBatchBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
 
