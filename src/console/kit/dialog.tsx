@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { t } from '../words/index.ts'
 import { Button } from './button.tsx'
 
@@ -24,7 +24,8 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
   const isPressed = useRef(false)
   const changed = useRef<Element | null>(null)
   const id = useId()
-  useEffect(() => {
+  // Preact runs the end of an effect later than the removal of its element. A back between the two would be lost.
+  useLayoutEffect(() => {
     const before = placeOfFocus()
     const opened = dialog.current
     opened?.showModal()
