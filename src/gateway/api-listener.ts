@@ -8,8 +8,9 @@ import { Certificate } from './certificate.ts'
 import { Connections } from './connections.ts'
 import { bind, type CallerServer, createCallerServer, endIdle, type Listener, stopListening } from './listeners.ts'
 
-/** The maximum time between a new connection and its request. */
-const arrivalMs = 100
+/** The maximum time between a new connection and its request, and the pause between two looks at it. */
+const arrivalMs = 2_000
+const arrivalPauseMs = 100
 /** The time in which a written response reaches its client. */
 const lastWordsMs = 500
 /** The time in which aborted requests settle. */
@@ -103,8 +104,7 @@ export class ApiListener {
     const { engine, clock, log } = this.#parts
     const { drainMs, drainWaitMs } = engine.running.plan.server
     const ended = server?.listening === true ? stopListening(server) : undefined
-    // A load balancer may have just opened a connection whose request has not arrived yet.
-    if (ended && drainWaitMs > 0) await clock.sleep(arrivalMs)
+    if (server && ended && drainWaitMs > 0) await this.#awaitArrivals(server)
     const unbound = server && ended && endIdle(server, ended, clock)
     const deadline = clock.after(drainMs, () => engine.stop())
     const cut = clock.after(drainMs + lastWordsMs, () => {
@@ -118,6 +118,18 @@ export class ApiListener {
     await this.#atMost(lastWordsMs, unbound)
     server?.closeAllConnections()
     await unbound
+  }
+
+  /** A load balancer may have opened a connection whose request has not arrived yet. */
+  async #awaitArrivals(server: CallerServer['server']): Promise<void> {
+    const { engine, clock } = this.#parts
+    for (let waited = 0; waited < arrivalMs; waited += arrivalPauseMs) {
+      await clock.sleep(arrivalPauseMs)
+      // Reads arrived data first, because a busy machine may run this late.
+      await nextTurn()
+      server.closeIdleConnections()
+      if (this.connections.open <= engine.open) return
+    }
   }
 
   /** Gives the last responses time to reach their clients. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { askOnce } from '../harness/ask.ts'
 import { picture } from '../harness/pictures.ts'
@@ -150,6 +151,19 @@ t.test('server.drain_wait: accepts work while /readyz returns 503, and every ans
   t.match(await get(started, agent), { status: 200, reused: false, headers: { connection: 'close' } })
   await closed
   await t.rejects(get(started, agent))
+})
+
+t.test('server.drain_wait: serves a connection that was opened before the listener closed', async t => {
+  const started = await start(t, { edit: [...free, { 'server/drain_wait': '100ms' }] })
+  const { gateway, url, key } = started
+  const wire = await openWire(url)
+  const closed = gateway.close()
+  await until(() => isRefused(started))
+  // A load balancer on a busy machine sends its request later than it opens the connection.
+  await sleep(300)
+  await wire.write(requestHead('GET', '/v1/models', [`Authorization: Bearer ${key}`]))
+  t.match(await wire.read(), { status: 200, headers: { connection: 'close' } })
+  await closed
 })
 
 t.test('a stuck upstream is cut at the deadline, and its charges are resolved [O4]', async t => {
