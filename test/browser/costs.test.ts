@@ -424,10 +424,15 @@ t.test('budgets show which are nearly spent, and a statement prints without the 
   const total = page.getByRole('region', { name: 'Total USD' })
   await total.getByText('Later refunds for charges of this month').waitFor()
   const costs = total.locator('.sums').last().locator('dd').last()
+  const { totals } = (await admin.get(`/api/statements?month=${month}`)).body as {
+    readonly totals: readonly { readonly closing: string }[]
+  }
+  t.match(totals[0]?.closing, /\.\d{4,}/, 'with decimals that other pages round')
+  t.equal(await total.locator('.sums').first().locator('dd').last().textContent(), `${totals[0]?.closing} USD`)
   const sum = await costs.textContent()
   t.match(await total.locator('.sums').last().textContent(), /−0\.01 USD/)
   await total.getByRole('link', { name: 'Costs of this month' }).click()
-  await page.locator('.figure.first .money', { hasText: sum ?? '' }).waitFor()
+  await page.locator(`.figure.first .money[title="${sum}"]`).waitFor()
   await page.getByText('Compare with the statement').click()
   await page.locator('details .sums').waitFor()
   t.equal(await page.locator('details .sums dd').last().textContent(), sum, 'Costs and statement are reconciled')

@@ -4,6 +4,7 @@ import { Money } from '../../kit/money.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { count } from '../../numbers.ts'
+import { groupNumbers } from '../../shown-money.ts'
 import { tConditions } from '../../words/condition.ts'
 import { tEdge } from '../../words/edge.ts'
 import { language, t, tName } from '../../words/index.ts'
@@ -138,7 +139,7 @@ function Why({ of }: { readonly of: BillingRecord }) {
           }
         />
       </div>
-      <p class="sum-text">{of.sum}</p>
+      <p class="sum-text">{groupNumbers(of.sum)}</p>
       <p class="quiet">{multiplierText(rule)}</p>
       <Hints of={of} />
     </>
