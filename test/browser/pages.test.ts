@@ -78,12 +78,19 @@ t.test('long names, large counts and a refund fit every list', { skip: browserMi
   const answer = await browsing.post('/v1/images/generations', image, { authorization })
   await answer.arrayBuffer()
   await (await browsing.post('/v1/images/generations', { ...image, model: 'alpha-image-2' })).arrayBuffer()
+  // With images and tokens, tables of costs have all their columns.
+  for (const headers of [{ authorization }, {}]) {
+    const messages = [{ role: 'user', content: 'Hello' }]
+    await (await browsing.post('/v1/chat/completions', { model: 'sim-chat', messages }, headers)).arrayBuffer()
+  }
   await browsing.settled()
   await admin.post(`/api/logs/${answer.headers.get('x-request-id')}/refund`, { reason: 'a test' })
   for (const language of ['en', 'zh'] as const) {
     const page = await browsing.newPage({ as: admin, language })
-    for (const path of ['', '/budgets', '/statements', '/tokens', '/models', '/users', '/users?tab=admin-tokens']) {
-      for (const width of [1280, 390] as const) {
+    const costs = ['', '?by=model', '/statements', `/statements?month=${new Date().toISOString().slice(0, 7)}`]
+    const lists = ['/budgets', '/tokens', '/logs', '/models', '/users', '/users?tab=admin-tokens']
+    for (const path of [...costs, ...lists]) {
+      for (const width of [1280, 768, 390] as const) {
         await showAs(page, { width, theme: 'light' })
         await visit(page, url, { name: path, path: `/console${path}`, inside: true })
         t.strictSame(await lookAt(page), [], `/console${path} ${language} ${width}`)
