@@ -250,7 +250,39 @@ t.test('two models are compared with two clicks, and are a filter with a third',
   await selection.getByRole('link', { name: 'Filter by selection' }).click()
   await page.locator('.chip.used', { hasText: /ada, bob|bob, ada/ }).waitFor()
   await page.locator('.figure.first .money').waitFor()
-  await page.locator('.token-kinds', { hasText: 'Input tokens' }).waitFor()
+  const kinds = page.locator('.token-kinds', { hasText: 'Input tokens' })
+  await kinds.waitFor()
+  const { promise: isMeasured, resolve: goOn } = Promise.withResolvers<void>()
+  await page.route(/api\/costs\?.*step=month/, async route => {
+    await isMeasured
+    await route.continue()
+  })
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.reload()
+  await page.locator('.bars svg').waitFor()
+  const placeOfBars = async () => (await page.locator('.bars').boundingBox())?.y
+  const before = await placeOfBars()
+  goOn()
+  await kinds.waitFor()
+  t.equal(await placeOfBars(), before, 'the tokens by kind move nothing above them')
+  t.strictSame(faults, [])
+})
+
+t.test('a request with many prices takes a few lines, and its details have all of them', { skip }, async t => {
+  const { url, admin, newPage, post, settled, gateway, faults } = await browseAsAdmin(t)
+  const content = 'a boat [[cached 2]][[written 4 1]][[searches 2]]'
+  const body = { model: 'sim-messages', max_tokens: 99, messages: [{ role: 'user', content }] }
+  await (await post('/v1/messages', body)).arrayBuffer()
+  await settled()
+  await gateway.storage.flush()
+  const page = await newPage({ as: admin })
+  await page.goto(`${url}/console`)
+  const row = page.getByRole('table', { name: 'Latest requests' }).getByRole('row').last()
+  await row.getByText('3 more').waitFor()
+  t.equal(await row.locator('li').count(), 4)
+  await row.getByRole('link').click()
+  const items = page.getByRole('dialog').getByRole('table', { name: 'Items' }).locator('tbody tr')
+  await items.nth(5).waitFor()
   t.strictSame(faults, [])
 })
 

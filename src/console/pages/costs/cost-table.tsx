@@ -67,13 +67,7 @@ export function CostTable(given: Given) {
         </div>
         <Figure name={t('costs.charges')} value={count(sheet.charges)} />
         {sheet.images > 0 && <Figure name={t('costs.images')} value={count(sheet.images)} />}
-        {sheet.tokens > 0 && (
-          <div class="figure">
-            <span>{t('costs.tokens')}</span>
-            <span>{count(sheet.tokens)}</span>
-            {where.tier === undefined && <TokenKinds answer={answer} where={where} currency={currency} />}
-          </div>
-        )}
+        {sheet.tokens > 0 && <Figure name={t('costs.tokens')} value={count(sheet.tokens)} />}
         {sheet.refunded > 0n && (
           <div class="figure">
             <span>{t('costs.refunded')}</span>
@@ -119,6 +113,7 @@ export function CostTable(given: Given) {
           columns={columns(given, rows, href => route(href, true))}
         />
       </div>
+      {sheet.tokens > 0 && where.tier === undefined && <TokenKinds answer={answer} where={where} currency={currency} />}
       {month !== undefined && <StatementRow month={month} zone={answer.zone} where={where} currency={currency} />}
     </section>
   )
