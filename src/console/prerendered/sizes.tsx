@@ -36,7 +36,7 @@ export function Sizes({ of, currency }: { readonly of: ImageModel; readonly curr
   ]
   return (
     <Table
-      label={`${of.name}: ${t('pricing.sizes')}`}
+      label={`${of.name}${t('colon')}${t('pricing.sizes')}`}
       columns={columns}
       rows={sizes.filter(row => row.operation === operations[0])}
       rowKey={({ asked }) => asked ?? ''}

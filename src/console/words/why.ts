@@ -70,7 +70,13 @@ export function tFactors(factors: string): string {
 export function tReason(reason: string): string {
   const [code = '', ...more] = reason.split(': ')
   const translated = tName('charge_reason', code)
-  return translated === code ? reason : [translated, ...more].join(t('colon'))
+  if (translated === code) return reason
+  const named = code === 'unpriced' ? more.map(names => unitsText(names.split(', '))) : more
+  return [translated, ...named].join(t('colon'))
+}
+
+function unitsText(names: readonly string[]): string {
+  return names.map(name => tName('unit', name)).join(t('list.and'))
 }
 
 /** The reasons for a charge, each once, with the number of its items. */

@@ -273,10 +273,12 @@ function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
   const columns = bars.map(({ label, href, sum, parts }) => ({
     label,
     title: [
-      `${label}: ${shownAmount(amountOf(sum))} ${sheet.currency}`,
+      `${label}${t('colon')}${shownAmount(amountOf(sum))} ${sheet.currency}`,
       ...sheet.parts.flatMap(({ what }, i) =>
         parts[i]
-          ? [`${what === null ? t('costs.rest') : nameOf(by, what, answer.names)}: ${shownAmount(amountOf(parts[i]))}`]
+          ? [
+              `${what === null ? t('costs.rest') : nameOf(by, what, answer.names)}${t('colon')}${shownAmount(amountOf(parts[i]))}`,
+            ]
           : [],
       ),
     ].join('\n'),

@@ -161,7 +161,7 @@ function Place({ at }: { readonly at: string | null }) {
 function Hints({ of }: { readonly of: BillingRecord }) {
   return (
     <>
-      {of.flags.map(flag => (
+      {flagsOf(of).map(flag => (
         <p key={flag} class="note warn">
           {flagText(flag)}
         </p>
@@ -176,6 +176,11 @@ function Hints({ of }: { readonly of: BillingRecord }) {
       })}
     </>
   )
+}
+
+/** The flags of a charge. The reason of a charge to be reviewed names the units without a price itself. */
+function flagsOf({ flags, reason }: BillingRecord): readonly string[] {
+  return reason?.startsWith('unpriced: ') ? flags.filter(flag => !flag.startsWith('unpriced:')) : flags
 }
 
 /** In the reader's language if the console has a text; a third-party plugin has its own. */

@@ -99,7 +99,7 @@ function Verdict({ of: record }: { readonly of: LogRecord }) {
   return (
     <p class="inline verdict">
       <Outcome of={record} />
-      <span>{record.billing ? <ChargesOf of={record} /> : t('bill.none')}</span>
+      <span>{record.billing ? <ChargesOf exact of={record} /> : t('bill.none')}</span>
       <span class="quiet">{duration(record.duration_ms)}</span>
     </p>
   )
