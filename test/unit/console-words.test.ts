@@ -3,6 +3,7 @@ import t from 'tap'
 import { describeMismatch } from '../../plugins/image-tier-billing/mismatch.ts'
 import { reasons } from '../../src/admin/reasons.ts'
 import { ApiError, call } from '../../src/console/api/call.ts'
+import { prefetch } from '../../src/console/api/prefetch.ts'
 import chinese from '../../src/console/words/zh.json' with { type: 'json' }
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import chinesePages from '../../src/console/words/prerendered/zh.json' with { type: 'json' }
@@ -250,4 +251,18 @@ t.test('an unusable answer is an error of the request, not of the page', async t
     t.intercept(globalThis, 'fetch', { value: async () => new Response(body, { status }) })
     await t.rejects(call('/costs'), { status, code: 'unexpected' }, caseName({ status, body }))
   }
+})
+
+t.test('an early answer that arrives after its filter has changed is dropped', async t => {
+  const body = new TransformStream<Uint8Array, Uint8Array>()
+  t.capture(globalThis, 'fetch', () => Promise.resolve(new Response(body.readable)))
+  await prefetch('/api/costs')
+  const filter = new AbortController()
+  const answer = call('/costs', { signal: filter.signal })
+  const writer = body.writable.getWriter()
+  await writer.write(Buffer.from('{"totals":'))
+  filter.abort()
+  await writer.write(Buffer.from('[]}'))
+  await writer.close()
+  await t.rejects(answer, { name: 'AbortError' })
 })
