@@ -268,6 +268,8 @@ t.test('two models are compared with two clicks, and are a filter with a third',
   t.strictSame(faults, [])
 })
 
+const heightsOfDrawer = `(({ scrollHeight, clientHeight }) => [scrollHeight, clientHeight])(document.querySelector('.drawer'))`
+
 t.test('a request with many prices takes a few lines, and its details have all of them', { skip }, async t => {
   const { url, admin, newPage, post, settled, gateway, faults } = await browseAsAdmin(t)
   const content = 'a boat [[cached 2]][[written 4 1]][[searches 2]]'
@@ -283,6 +285,16 @@ t.test('a request with many prices takes a few lines, and its details have all o
   await row.getByRole('link').click()
   const items = page.getByRole('dialog').getByRole('table', { name: 'Items' }).locator('tbody tr')
   await items.nth(5).waitFor()
+  if (isFirefox) t.comment(`printing: ${leftOut}`)
+  else {
+    await page.setViewportSize({ width: 794, height: 500 })
+    await page.emulateMedia({ media: 'print' })
+    t.notOk(await page.getByRole('heading', { name: 'Logs' }).isVisible(), 'details are printed alone')
+
+    const [whole, shown] = await page.evaluate<[number, number]>(heightsOfDrawer)
+    t.ok(whole <= shown + 1, `and complete: ${whole} px, ${shown} px shown`)
+    await page.emulateMedia({ media: 'screen' })
+  }
   t.strictSame(faults, [])
 })
 
