@@ -3,7 +3,7 @@ import { browse, browserMissing, slowness } from '../harness/browser.ts'
 import { emptyScenes, furnish, visit, written } from '../harness/furnish.ts'
 import { lookAt, showAs, variants } from '../harness/look-at.ts'
 import { englishOn } from '../harness/one-vocabulary.ts'
-import { enterAsAdmin } from '../harness/visitor.ts'
+import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
 
 t.setTimeout(280_000 * slowness)
 
@@ -46,7 +46,9 @@ t.test(
 t.test('the menu fits a small laptop, and all tabs fit a phone', { skip: browserMissing }, async t => {
   const browsing = await browse(t)
   const { url, faults } = browsing
-  const page = await browsing.newPage({ as: await enterAsAdmin(browsing), width: 1280, height: 800 })
+  const admin = await enterAsAdmin(browsing)
+  const maria = await enterAsUser(browsing, admin, 'maria.fernanda', 'admin')
+  const page = await browsing.newPage({ as: maria, width: 1280, height: 800 })
   await page.goto(`${url}/console/playground`)
   await page.getByRole('tab', { name: 'Rerank' }).waitFor()
   const beyond = (selector: string) =>
@@ -55,6 +57,12 @@ t.test('the menu fits a small laptop, and all tabs fit a phone', { skip: browser
       return right > document.documentElement.clientWidth || bottom > innerHeight ? [one.textContent] : []
     })`)
   t.strictSame(await beyond('#side a, #side button'), [], 'the last of them leads out')
+  t.ok(
+    await page.evaluate(
+      '(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector(".who .theirs"))',
+    ),
+    'and the name of the user is complete',
+  )
   await page.setViewportSize({ width: 360, height: 740 })
   t.strictSame(await beyond('[role=tab]'), [])
   t.strictSame(faults, [])
