@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { askSession, sessionState } from './api/session.ts'
 import { queryText } from './api/call.ts'
 import type { Duty } from './api/shapes.ts'
@@ -51,6 +51,7 @@ export function App() {
 /** Shows pages to signed-in users. All others get the sign-in page, and return to their page afterwards. */
 function Doorway() {
   const { path, url, query, route } = useLocation()
+  const shown = useRef(path)
   const state = sessionState.value
   const issuer = /^\/console\/sign-in\/([a-z0-9-]+)$/.exec(path)?.[1]
   const outside = path in outsidePages
@@ -78,12 +79,18 @@ function Doorway() {
     )
   if (state.kind === 'asking' || (state.kind === 'in') === outside) return outside ? <SignInFrame /> : <Shell />
   if (state.kind === 'out') return <SignInFrame>{outsidePages[path] ?? <Login />}</SignInFrame>
+  // The router scrolls to the top of each new address, but a drawer opens over its list.
+  const place = path !== shown.current && pageOf(path) === pageOf(shown.current) ? scrollY : undefined
+  const keepPlace = () => {
+    if (place !== undefined) scrollTo(0, place)
+    shown.current = path
+  }
   const routes = otherRoutes.flatMap(([duty, route]) => (state.session.may.includes(duty) ? [route] : []))
   return (
     <>
       <Frame key={state.session.user.name} session={state.session}>
         <FaultPage at={path}>
-          <Router>
+          <Router onRouteChange={keepPlace}>
             <Route path="/console" component={Costs} />
             <Route path="/console/budgets" component={Budgets} />
             <Route path="/console/statements" component={Statements} />
@@ -100,6 +107,11 @@ function Doorway() {
       {state.hasEnded && <SignInAgain />}
     </>
   )
+}
+
+/** The page of an address: `/console/logs` of `/console/logs/req_1`. */
+function pageOf(path: string): string {
+  return path.split('/', 3).join('/')
 }
 
 /** Pages for users who are not signed in. */

@@ -11,6 +11,16 @@ export function shownAmount(amount: string): string {
   return grouped(amountOf(roundTo(micros, unitOf(micros))))
 }
 
+/** All decimals of an amount, with thousands separators. */
+export function shownExact(amount: string): string {
+  return grouped(amount)
+}
+
+/** Thousands separators in a sentence of amounts and counts: `2 × 1234.50 = 2469.00 USD`. */
+export function groupNumbers(sentence: string): string {
+  return sentence.replaceAll(/(?<![\w.])\d{4,}(?!\w)/g, grouped)
+}
+
 /**
  * An amount in a column with others of more than 0.10: two decimals for alignment; less than half a cent is `< 0.01`.
  * Null if the amount is not that small.

@@ -299,6 +299,37 @@ t.test(
 )
 
 const skipBack = browserMissing || (isFirefox && 'not measured in Firefox, whose navigate event is newer')
+t.test('a drawer keeps the place in its list, and leaves the focus on the page', { skip: browserMissing }, async t => {
+  const { url, admin, newPage, get, settled, gateway, post, faults } = await browseAsAdmin(t)
+  for (let i = 0; i < 40; i++) await (await get('/v1/models')).text()
+  await (await post('/v1/embeddings', { model: 'sim-embedding', input: 'a boat' })).text()
+  await settled()
+  await gateway.storage.flush()
+  const page = await newPage({ as: admin, height: 500 })
+  await page.goto(`${url}/console/logs`)
+  const row = page.getByRole('table', { name: 'Logs' }).locator('tbody tr').nth(30).getByRole('link')
+  await row.scrollIntoViewIfNeeded()
+  const place = async () => Math.round((await row.boundingBox())?.y ?? 0)
+  const before = await place()
+  const drawer = page.getByRole('dialog', { name: 'Details' })
+  await row.click()
+  await drawer.getByText('Request ID', { exact: true }).waitFor()
+  t.equal(await place(), before, 'the list stays where it was when the drawer opens')
+  await page.keyboard.press('Escape')
+  await drawer.waitFor({ state: 'detached' })
+  t.equal(await place(), before, 'and when it closes')
+  t.ok(await row.evaluate('document.activeElement?.matches("tbody a")'), 'the focus is on its row')
+
+  await page.goto(`${url}/console`)
+  await page.getByRole('table', { name: 'Latest requests' }).getByRole('link').first().click()
+  await drawer.getByText('Request ID', { exact: true }).waitFor()
+  t.equal(await page.evaluate('scrollY'), 0, 'another page begins at its top')
+  await page.keyboard.press('Escape')
+  await drawer.waitFor({ state: 'detached' })
+  await page.locator('main h1:focus').waitFor({ timeout: 5_000 })
+  t.strictSame(faults, [])
+})
+
 t.test('back closes an open dialog and keeps the page', { skip: skipBack }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, faults, admin } = browsing

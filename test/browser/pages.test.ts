@@ -3,7 +3,7 @@ import { browse, browserMissing, slowness } from '../harness/browser.ts'
 import { emptyScenes, furnish, visit, written } from '../harness/furnish.ts'
 import { lookAt, showAs, variants } from '../harness/look-at.ts'
 import { englishOn } from '../harness/one-vocabulary.ts'
-import { enterAsAdmin } from '../harness/visitor.ts'
+import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
 
 t.setTimeout(280_000 * slowness)
 
@@ -46,7 +46,9 @@ t.test(
 t.test('the menu fits a small laptop, and all tabs fit a phone', { skip: browserMissing }, async t => {
   const browsing = await browse(t)
   const { url, faults } = browsing
-  const page = await browsing.newPage({ as: await enterAsAdmin(browsing), width: 1280, height: 800 })
+  const admin = await enterAsAdmin(browsing)
+  const maria = await enterAsUser(browsing, admin, 'maria.fernanda', 'admin')
+  const page = await browsing.newPage({ as: maria, width: 1280, height: 800 })
   await page.goto(`${url}/console/playground`)
   await page.getByRole('tab', { name: 'Rerank' }).waitFor()
   const beyond = (selector: string) =>
@@ -55,6 +57,12 @@ t.test('the menu fits a small laptop, and all tabs fit a phone', { skip: browser
       return right > document.documentElement.clientWidth || bottom > innerHeight ? [one.textContent] : []
     })`)
   t.strictSame(await beyond('#side a, #side button'), [], 'the last of them leads out')
+  t.ok(
+    await page.evaluate(
+      '(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector(".who .theirs"))',
+    ),
+    'and the name of the user is complete',
+  )
   await page.setViewportSize({ width: 360, height: 740 })
   t.strictSame(await beyond('[role=tab]'), [])
   t.strictSame(faults, [])
@@ -78,12 +86,19 @@ t.test('long names, large counts and a refund fit every list', { skip: browserMi
   const answer = await browsing.post('/v1/images/generations', image, { authorization })
   await answer.arrayBuffer()
   await (await browsing.post('/v1/images/generations', { ...image, model: 'alpha-image-2' })).arrayBuffer()
+  // With images and tokens, tables of costs have all their columns.
+  for (const headers of [{ authorization }, {}]) {
+    const messages = [{ role: 'user', content: 'Hello' }]
+    await (await browsing.post('/v1/chat/completions', { model: 'sim-chat', messages }, headers)).arrayBuffer()
+  }
   await browsing.settled()
   await admin.post(`/api/logs/${answer.headers.get('x-request-id')}/refund`, { reason: 'a test' })
   for (const language of ['en', 'zh'] as const) {
     const page = await browsing.newPage({ as: admin, language })
-    for (const path of ['', '/budgets', '/statements', '/tokens', '/models', '/users', '/users?tab=admin-tokens']) {
-      for (const width of [1280, 390] as const) {
+    const costs = ['', '?by=model', '/statements', `/statements?month=${new Date().toISOString().slice(0, 7)}`]
+    const lists = ['/budgets', '/tokens', '/logs', '/models', '/users', '/users?tab=admin-tokens']
+    for (const path of [...costs, ...lists]) {
+      for (const width of [1280, 768, 390] as const) {
         await showAs(page, { width, theme: 'light' })
         await visit(page, url, { name: path, path: `/console${path}`, inside: true })
         t.strictSame(await lookAt(page), [], `/console${path} ${language} ${width}`)

@@ -44,9 +44,15 @@
       if (at !== document.body && /auto|scroll/.test(getComputedStyle(at).overflowX)) return true
     return false
   }
+  // The box that holds it ends its text with an ellipsis, and has the complete text as its tooltip.
+  const isShortened = one => {
+    const box = one.parentElement?.closest('[title]')
+    return box && getComputedStyle(box).textOverflow === 'ellipsis' && box.getBoundingClientRect().right <= innerWidth
+  }
   for (const one of all) {
     const { left, right } = one.getBoundingClientRect()
-    if ((right > innerWidth + slack || left < -slack) && !scrolls(one)) faults.push(`beyond the edge: ${name(one)}`)
+    const isBeyond = left < -slack || right > innerWidth + slack
+    if (isBeyond && !scrolls(one) && !isShortened(one)) faults.push(`beyond the edge: ${name(one)}`)
   }
 
   if (innerWidth >= 1280)
@@ -58,11 +64,24 @@
   const written = one => [...one.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim() !== '')
   for (const one of all) {
     const { display, overflowX, overflowY } = getComputedStyle(one)
-    if (!written(one) || display === 'inline' || one.matches('textarea, select, option')) continue
+    if (!(written(one) || one.matches('td, th')) || display === 'inline' || one.matches('textarea, select, option'))
+      continue
     const wide = one.scrollWidth > one.clientWidth + slack && !/auto|scroll/.test(overflowX)
     const high = one.scrollHeight > one.clientHeight + slack && /hidden|clip/.test(overflowY)
     if ((wide || high) && !one.title) faults.push(`text is cut: ${name(one)}`)
   }
+
+  // A text in a column so narrow that each line has only a few letters.
+  const lettersMin = 4
+  for (const one of all)
+    for (const node of one.childNodes) {
+      const text = node.nodeType === Node.TEXT_NODE ? node.data.trim() : ''
+      if (text.length < 2 * lettersMin) continue
+      const range = document.createRange()
+      range.selectNodeContents(node)
+      const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size
+      if (lines > 2 && text.length / lines < lettersMin) faults.push(`a few letters on each line: ${name(one)}`)
+    }
 
   // Two things to press, one over the other.
   const pressed = all.filter(one => one.matches('a[href], button, input, select, textarea, summary'))

@@ -6,8 +6,8 @@ import { isFirefox } from './which-browser.ts'
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const layoutFaults = await readFile(new URL('layout-faults.js', import.meta.url), 'utf8')
 
-/** The variant of a page: the width of a phone or a desktop, and its colours. */
-export type Variant = { readonly width: 390 | 1280; readonly theme: 'light' | 'dark' }
+/** The variant of a page: the width of a phone, a tablet or a desktop, and its colours. */
+export type Variant = { readonly width: 390 | 768 | 1280; readonly theme: 'light' | 'dark' }
 
 export const variants: readonly Variant[] = [
   { width: 1280, theme: 'light' },

@@ -94,6 +94,26 @@ t.test("public pages in Chinese have no English sentence, and use the console's 
   }
 })
 
+t.test('no page of prices rounds a price or a quote', async t => {
+  const { url } = await start(t, {
+    simulated: true,
+    edit: [
+      [/^( {2}beta-imagine-image: .*?)prices: \{[^}]*\}/m, '$1prices: { 1K: "0.0125", 2K: "1234.5678", 4K: "0.9995" }'],
+      [
+        /^( {2}sim-chat: .*?)prices: \{[^}]*\}/m,
+        '$1prices: { input: "1.375", cached_input: "0.125", output: "10.0001", web_search: "12345" }',
+      ],
+    ],
+  })
+  for (const language of languages) {
+    const asked = `model=beta-imagine-image&operation=image.generate&size=2048x1152&n=2&lang=${language}`
+    const page = readPage(await (await fetch(`${url}/pricing?${asked}`)).text())
+    for (const price of ['0.0125', '1,234.5678', '0.9995', '1.375', '0.125', '10.0001', '12,345.00'])
+      t.ok(page.includes(`${price} USD`), caseName({ language, price }))
+    t.ok(page.includes('2 × 1,234.5678 = 2,469.1356 USD'), language)
+  }
+})
+
 t.test('per-tier prices are published on their own page, for every model (4.4)', async t => {
   const { url, plan } = await start(t, { simulated: true })
 

@@ -1,5 +1,12 @@
 import t from 'tap'
-import { placesOf, shownAmount, shownAsSmall, shownForecast } from '../../src/console/shown-money.ts'
+import {
+  groupNumbers,
+  placesOf,
+  shownAmount,
+  shownAsSmall,
+  shownExact,
+  shownForecast,
+} from '../../src/console/shown-money.ts'
 
 t.test('an amount has two decimals, and more only if it would nearly be 0', async t => {
   for (const [exact, shown] of [
@@ -22,6 +29,25 @@ t.test('an amount has two decimals, and more only if it would nearly be 0', asyn
     ['-1234.565', '−1,234.57'],
   ] as const)
     t.equal(shownAmount(exact), shown, exact)
+})
+
+t.test('an exact amount keeps its decimals, and has thousands separators', async t => {
+  for (const [exact, shown] of [
+    ['0.00', '0.00'],
+    ['0.125', '0.125'],
+    ['1234567.89', '1,234,567.89'],
+    ['-1234.000001', '−1,234.000001'],
+  ] as const)
+    t.equal(shownExact(exact), shown, exact)
+})
+
+t.test('the numbers of a sentence have thousands separators, and its names none', async t => {
+  for (const [sentence, shown] of [
+    ['2 × 1234567.89 = 2469135.78 USD', '2 × 1,234,567.89 = 2,469,135.78 USD'],
+    ['30606 input tokens × 0.123456 / 1M', '30,606 input tokens × 0.123456 / 1M'],
+    ['3840x2160', '3840x2160'],
+  ] as const)
+    t.equal(groupNumbers(sentence), shown, sentence)
 })
 
 t.test('in a column of larger amounts a small one has two decimals too', async t => {

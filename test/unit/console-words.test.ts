@@ -1,9 +1,12 @@
+import { glob, readFile } from 'node:fs/promises'
 import t from 'tap'
 import { describeMismatch } from '../../plugins/image-tier-billing/mismatch.ts'
 import { reasons } from '../../src/admin/reasons.ts'
 import { ApiError, call } from '../../src/console/api/call.ts'
+import { prefetch } from '../../src/console/api/prefetch.ts'
 import chinese from '../../src/console/words/zh.json' with { type: 'json' }
 import english from '../../src/console/words/en.json' with { type: 'json' }
+import chinesePages from '../../src/console/words/prerendered/zh.json' with { type: 'json' }
 import { language, speakWith, t as say } from '../../src/console/words/index.ts'
 import { tFailure, tFailureValues } from '../../src/console/words/failure.ts'
 import { tSettingChange } from '../../src/console/words/setting-change.ts'
@@ -160,9 +163,22 @@ t.test("usage and the reason for a charge's end are shown in Chinese", async t =
   t.equal(periodText({ per: 'week', resets_on: 'friday' }), '每周，从周五起')
   t.equal(tReason('answer_unrecognised: data.0.b64'), '响应的格式未知：data.0.b64')
   t.equal(tReason('what a person wrote: this'), 'what a person wrote: this')
+  t.equal(tReason('unpriced: input_audio, web_search'), '所用项目没有单独的价格：音频输入词元、网页搜索')
   speakWith('en', english)
   t.equal(tWhy({ size: null, rule }, item), item.why)
   t.equal(tReason('caller_gone'), 'The client disconnected')
+})
+
+t.test('Chinese texts have Chinese punctuation', async t => {
+  const half = /['"`]|\p{Script=Han}\s*[,;:!()]|[,;:!()]\s*\p{Script=Han}|\p{Script=Han}\.(?:\s|$)|[.]{3}/u
+  for (const words of [chinese, chinesePages])
+    for (const [word, text] of Object.entries(words)) if (han.test(text)) t.notMatch(text, half, word)
+  for await (const file of glob('src/console/**/*.{ts,tsx}')) {
+    // Lines of YAML.
+    if (file.endsWith('value-lines.ts')) continue
+    const source = await readFile(file, 'utf8')
+    t.notMatch(source, /\$\{[^`]*\}: \$\{|join\('; '\)/, `${file}: t('colon') and t('edit.and')`)
+  }
 })
 
 t.test('the console addresses people in one form', async t => {
@@ -235,4 +251,18 @@ t.test('an unusable answer is an error of the request, not of the page', async t
     t.intercept(globalThis, 'fetch', { value: async () => new Response(body, { status }) })
     await t.rejects(call('/costs'), { status, code: 'unexpected' }, caseName({ status, body }))
   }
+})
+
+t.test('an early answer that arrives after its filter has changed is dropped', async t => {
+  const body = new TransformStream<Uint8Array, Uint8Array>()
+  t.capture(globalThis, 'fetch', () => Promise.resolve(new Response(body.readable)))
+  await prefetch('/api/costs')
+  const filter = new AbortController()
+  const answer = call('/costs', { signal: filter.signal })
+  const writer = body.writable.getWriter()
+  await writer.write(Buffer.from('{"totals":'))
+  filter.abort()
+  await writer.write(Buffer.from('[]}'))
+  await writer.close()
+  await t.rejects(answer, { name: 'AbortError' })
 })

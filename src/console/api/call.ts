@@ -86,7 +86,12 @@ export async function call<T>(path: string, of: Call = {}): Promise<T> {
     ...(method !== 'GET' && { body: JSON.stringify(body ?? {}) }),
     signal: AbortSignal.any(signals.filter(signal => signal !== undefined)),
   })
-  if (response.ok) return (response.status === 204 ? undefined : await readAnswer(response)) as T
+  if (response.ok) {
+    const answer = response.status === 204 ? undefined : await readAnswer(response)
+    // The request of an early answer has no signal, so its body goes on.
+    of.signal?.throwIfAborted()
+    return answer as T
+  }
   const error = await readError(response)
   const signedIn = error.code === 'not_logged_in' && !path.startsWith('/session') ? onSessionEnd.run() : undefined
   if (!signedIn) throw error

@@ -44,7 +44,9 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
       isLeft.current = true
       // While the dialog is open, nothing under it can get the focus.
       opened?.close()
+      // The element is gone if another page opened this one with its dialog.
       if (before?.isConnected) before.focus()
+      else document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
     }
   }, [])
   return (

@@ -1,6 +1,6 @@
 import { microsOf } from '../money.ts'
 import { perCount } from '../numbers.ts'
-import { placesOf, shownAmount, shownAsSmall, shownForecast } from '../shown-money.ts'
+import { placesOf, shownAmount, shownAsSmall, shownExact, shownForecast } from '../shown-money.ts'
 import type { Column } from './table.tsx'
 
 /** An amount with its currency's code; the tooltip has the exact amount. A price may be for more than one unit. */
@@ -16,14 +16,14 @@ export function Money({
   /** Omitted if a heading or another amount has it. */
   readonly currency?: string
   readonly per?: number
-  /** For prices, quotes and bills, whose sums must add up on the page. */
+  /** For prices, quotes, bills and statements, whose sums must add up on the page. */
   readonly exact?: boolean
   /** The decimals of the column, so that its amounts are aligned. */
   readonly places?: number
   /** For a column with larger amounts. */
   readonly coarse?: boolean
 }) {
-  const shown = exact ? amount : (coarse && shownAsSmall(amount)) || shownAmount(amount)
+  const shown = exact ? shownExact(amount) : (coarse && shownAsSmall(amount)) || shownAmount(amount)
   const missing = places - placesOf(shown)
   const isRounded = shown.replaceAll(',', '').replace('−', '-') !== amount
   return (
@@ -65,6 +65,7 @@ export function moneyColumn<Row>({
   currency,
   isPrecise = false,
   isFixed = false,
+  isExact = false,
 }: {
   readonly head: string
   /** All rows that the table shows. */
@@ -75,10 +76,12 @@ export function moneyColumn<Row>({
   readonly isPrecise?: boolean
   /** True if rows keep their order: in a document, or on one page of many. */
   readonly isFixed?: boolean
+  /** True for amounts whose sums must add up on the page. */
+  readonly isExact?: boolean
 }): Column<Row> {
   const amounts = rows.flatMap(row => amount(row) ?? [])
-  const isCoarse = !isPrecise && amounts.some(one => Math.abs(Number(one)) >= 0.1)
-  const places = isCoarse ? 2 : Math.max(2, ...amounts.map(one => placesOf(shownAmount(one))))
+  const isCoarse = !isExact && !isPrecise && amounts.some(one => Math.abs(Number(one)) >= 0.1)
+  const places = isCoarse ? 2 : Math.max(2, ...amounts.map(one => placesOf((isExact ? shownExact : shownAmount)(one))))
   return {
     head,
     numeric: true,
@@ -93,7 +96,15 @@ export function moneyColumn<Row>({
       const unit = typeof currency === 'function' ? currency(row) : currency
       const value = amount(row)
       if (value === undefined) return null
-      return <Money amount={value} places={places} coarse={isCoarse} {...(unit !== undefined && { currency: unit })} />
+      return (
+        <Money
+          amount={value}
+          exact={isExact}
+          places={places}
+          coarse={isCoarse}
+          {...(unit !== undefined && { currency: unit })}
+        />
+      )
     },
   }
 }

@@ -201,6 +201,7 @@ function AccountSheet({
               amount: line => line.charged,
               currency,
               isFixed: true,
+              isExact: true,
             }),
             moneyColumn({
               head: t('costs.refunded'),
@@ -208,6 +209,7 @@ function AccountSheet({
               amount: line => line.refunded,
               currency,
               isFixed: true,
+              isExact: true,
             }),
           ]}
         />
@@ -239,7 +241,7 @@ function Balances({ of, currency }: { readonly of: readonly Balance[]; readonly 
           { head: t('user'), heading: true, wide: true, cell: ({ user }) => <span class="theirs">{user}</span> },
           { head: t('group'), cell: ({ group }) => <span class="theirs">{group}</span> },
           ...sums.map(([name, head]) =>
-            moneyColumn<Balance>({ head, rows: of, amount: row => row[name], currency, isFixed: true }),
+            moneyColumn<Balance>({ head, rows: of, amount: row => row[name], currency, isFixed: true, isExact: true }),
           ),
         ]}
       />

@@ -11,6 +11,7 @@ import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { Totals } from '../kit/totals.tsx'
 import { bytes, count, duration } from '../numbers.ts'
+import { shownExact } from '../shown-money.ts'
 import { t } from '../words/index.ts'
 import { tOperation } from '../words/operation.ts'
 import { Places } from './system/places.tsx'
@@ -85,7 +86,9 @@ export function System() {
                     [t('status.needs_review'), count(system.needs_review)],
                     [
                       t('system.held'),
-                      system.review_held.map(({ currency, amount }) => `${amount} ${currency}`).join(', ') || '–',
+                      system.review_held
+                        .map(({ currency, amount }) => `${shownExact(amount)} ${currency}`)
+                        .join(', ') || '–',
                     ],
                   ]}
                 />

@@ -2,6 +2,7 @@ import type { Calculated, PricingPage } from '../../admin/pages/page-data.ts'
 import { Button } from '../kit/button.tsx'
 import { Labelled } from '../kit/labelled.tsx'
 import { Money } from '../kit/money.tsx'
+import { shownExact } from '../shown-money.ts'
 import { language } from '../words/index.ts'
 import { tMismatch } from '../words/mismatch.ts'
 import { tOperation } from '../words/operation.ts'
@@ -144,19 +145,19 @@ function Result({ of, currency }: { readonly of: Calculated; readonly currency: 
   const sentences = [
     tier === null ? t(extraLines ? 'pricing.undecided.answer' : 'pricing.undecided') : tWhy(tier, source),
     size === null ? '' : t('pricing.comes_back', { size }),
-    expected === atMost ? '' : t('pricing.at_most', { amount: `${atMost} ${currency}` }),
+    expected === atMost ? '' : t('pricing.at_most', { amount: `${shownExact(atMost)} ${currency}` }),
   ]
   return (
     <div class="quote" role="status">
       <span class="sum">
         {expected === null ? (
           <>
-            ≤ <Money amount={atMost} currency={currency} />
+            ≤ <Money exact amount={atMost} currency={currency} />
           </>
         ) : (
           <>
-            {extraLines ? '' : `${n} × ${price} = `}
-            <Money amount={expected} currency={currency} />
+            {extraLines || price === null ? '' : `${n} × ${shownExact(price)} = `}
+            <Money exact amount={expected} currency={currency} />
           </>
         )}
       </span>

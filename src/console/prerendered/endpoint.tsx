@@ -35,13 +35,13 @@ export function Endpoint({ of, api }: { readonly of: EndpointOf; readonly api: A
       {parameters.length > 0 && (
         <>
           <h4>{t('docs.parameters')}</h4>
-          <Parameters label={`${summary}: ${t('docs.parameters')}`} of={parameters} />
+          <Parameters label={`${summary}${t('colon')}${t('docs.parameters')}`} of={parameters} />
         </>
       )}
       {media && (
         <>
           <h4>{t('details.fields')}</h4>
-          <Fields label={`${summary}: ${t('details.fields')}`} of={media.schema} />
+          <Fields label={`${summary}${t('colon')}${t('details.fields')}`} of={media.schema} />
           <p class="quiet">{t('docs.other_fields')}</p>
         </>
       )}
@@ -130,7 +130,7 @@ function Answers({ api, of }: { readonly api: ApiDocument; readonly of: Operatio
   const shared = api.components['responses'] as { readonly [name: string]: { readonly description: string } }
   return (
     <Table
-      label={`${of.summary}: ${t('docs.answers')}`}
+      label={`${of.summary}${t('colon')}${t('docs.answers')}`}
       rows={Object.entries(of.responses)}
       rowKey={([status]) => status}
       columns={[
@@ -154,7 +154,7 @@ function Samples({ of: { 'x-codeSamples': samples = [], summary } }: { readonly 
       {samples.map(({ label, source }, i) => (
         <details key={label} open={i === 0} data-sample={label}>
           <summary>{label}</summary>
-          <CodeBox text={source} label={`${summary}: ${label}`} />
+          <CodeBox text={source} label={`${summary}${t('colon')}${label}`} />
         </details>
       ))}
     </div>

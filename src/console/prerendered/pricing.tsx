@@ -87,7 +87,7 @@ function ImagePrices({ of, currency }: { readonly of: ImageModel; readonly curre
     ...(images.by ? [] : [bound]),
     {
       head: t('pricing.each'),
-      cell: ({ price }) => (free ? t('free') : <Money amount={price} currency={currency} />),
+      cell: ({ price }) => (free ? t('free') : <Money exact amount={price} currency={currency} />),
     },
     {
       head: t('pricing.remark'),
@@ -132,7 +132,7 @@ function ExtraLines({ rows, currency }: { readonly rows: readonly ExtraLine[]; r
     { head: t('pricing.name'), heading: true, cell: ({ name }) => name },
     { head: t('pricing.count'), cell: ({ per }) => t(`pricing.per.${per}`) },
     { head: t('pricing.when'), cell: ({ once }) => t(once ? 'pricing.once' : 'pricing.each.image') },
-    { head: t('price'), cell: ({ price }) => <Money amount={price} currency={currency} /> },
+    { head: t('price'), cell: ({ price }) => <Money exact amount={price} currency={currency} /> },
   ]
   return (
     <>
@@ -175,7 +175,7 @@ function UsePrices({ models, currency }: { readonly models: readonly PricedModel
       numeric: true,
       cell: ({ prices }: Use) => {
         const found = prices.find(one => one.unit === unit)
-        return found && <Money amount={found.price} currency={currency} per={found.per} />
+        return found && <Money exact amount={found.price} currency={currency} per={found.per} />
       },
     })),
     {
@@ -213,7 +213,7 @@ function otherPrices({ prices }: Use, currency: string) {
     <ul class="bare">
       {others.map(({ unit, price, per }) => (
         <li key={unit}>
-          {tName('unit', unit)} <Money amount={price} currency={currency} per={per} />
+          {tName('unit', unit)} <Money exact amount={price} currency={currency} per={per} />
         </li>
       ))}
     </ul>

@@ -29,14 +29,14 @@ export function Sizes({ of, currency }: { readonly of: ImageModel; readonly curr
       cell(row) {
         const likely = tierOf(row) ?? only
         if (of.free) return t('free')
-        return likely && <Money amount={likely.price} currency={currency} />
+        return likely && <Money exact amount={likely.price} currency={currency} />
       },
     },
     { head: t('pricing.remark'), wide: true, sparse: true, cell: ({ mismatch }) => mismatch && remark(mismatch) },
   ]
   return (
     <Table
-      label={`${of.name}: ${t('pricing.sizes')}`}
+      label={`${of.name}${t('colon')}${t('pricing.sizes')}`}
       columns={columns}
       rows={sizes.filter(row => row.operation === operations[0])}
       rowKey={({ asked }) => asked ?? ''}

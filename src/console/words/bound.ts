@@ -1,5 +1,6 @@
 import type { Key } from '../api/shapes.ts'
 import { count } from '../numbers.ts'
+import { shownExact } from '../shown-money.ts'
 import { momentText } from './moment.ts'
 import { boundText } from './period.ts'
 import { t, tName } from './index.ts'
@@ -28,7 +29,9 @@ export function tBound(field: string, values: Values): string {
 
 /** The amount with its currency, if that is known. */
 function amountText({ amount, currency }: Values): string {
-  return [amount, currency].filter(part => part !== undefined && part !== null && part !== '').join(' ')
+  return [amount === undefined || amount === null ? amount : shownExact(String(amount)), currency]
+    .filter(part => part !== undefined && part !== null && part !== '')
+    .join(' ')
 }
 
 /** Each bound that is set: its field, the maximum in words, and its author. Amounts are in `currency`. */

@@ -1,6 +1,7 @@
 import type { BillingRecord } from '../api/shapes.ts'
 import { units } from '../../domain/usage.ts'
-import { perCount } from '../numbers.ts'
+import { count, perCount } from '../numbers.ts'
+import { groupNumbers, shownExact } from '../shown-money.ts'
 import { language, t, tName } from './index.ts'
 
 type Line = BillingRecord['lines'][number]
@@ -8,7 +9,7 @@ type Line = BillingRecord['lines'][number]
 /** The reason for the tier of an item; in the gateway's own words if these are in the reader's language. */
 export function tWhy({ size, rule }: Pick<BillingRecord, 'size' | 'rule'>, line: Line): string {
   const { tier, source, width, height, quantity, flags, why } = line
-  if (language.value === 'en') return why
+  if (language.value === 'en') return rule.kind === 'usage' ? groupNumbers(why) : why
   if (tier === 'decided') return t('why.decided', { reason: /^decided by a person: (.*)$/s.exec(why)?.[1] ?? '–' })
   if (rule.kind === 'usage') return tUse(rule, line)
   if (rule.kind === 'cached_response') return tKept(why)
@@ -29,10 +30,11 @@ function tUse({ rows }: BillingRecord['rule'], { tier, source, quantity, why }: 
   const row = rowOf(rows, tier)
   if (!row)
     return /: no price\b/.test(why)
-      ? t('why.use.unpriced', { quantity: quantity ?? 0, unit: tName('unit', tier) })
+      ? t('why.use.unpriced', { quantity: count(quantity ?? 0), unit: tName('unit', tier) })
       : why
-  const price = row.per === 1 ? row.price : t('why.use.per', { price: row.price, per: perCount(row.per) })
-  const values = { quantity: quantity ?? 0, unit: tName('unit', tier), price }
+  const each = shownExact(row.price)
+  const price = row.per === 1 ? each : t('why.use.per', { price: each, per: perCount(row.per) })
+  const values = { quantity: count(quantity ?? 0), unit: tName('unit', tier), price }
   const inherited = row.tier === tier ? '' : t('why.use.inherited', { unit: tName('unit', row.tier) })
   const factors = [...why.matchAll(/ × [\d.]+/g)].slice(1).join('')
   return t(source === 'default' ? 'why.use.estimated' : 'why.use', values) + inherited + factors
@@ -54,7 +56,9 @@ function rowOf(rows: BillingRecord['rule']['rows'], unit: string): BillingRecord
 /** The rule of a cached response: the request that created it, and that request's cost. */
 export function tKeptRule(text: string): string {
   const [, request, amount] = /^a cached response, made by (\S+) for (\S+)$/.exec(text) ?? []
-  return request === undefined || amount === undefined ? text : t('bill.kept', { request, amount })
+  return request === undefined || amount === undefined
+    ? text
+    : t('bill.kept', { request, amount: groupNumbers(amount) })
 }
 
 /** The factors of a charge by usage: `group multiplier ×0.9, service tier flex ×0.5`. */
@@ -66,7 +70,13 @@ export function tFactors(factors: string): string {
 export function tReason(reason: string): string {
   const [code = '', ...more] = reason.split(': ')
   const translated = tName('charge_reason', code)
-  return translated === code ? reason : [translated, ...more].join(t('colon'))
+  if (translated === code) return reason
+  const named = code === 'unpriced' ? more.map(names => unitsText(names.split(', '))) : more
+  return [translated, ...named].join(t('colon'))
+}
+
+function unitsText(names: readonly string[]): string {
+  return names.map(name => tName('unit', name)).join(t('list.and'))
 }
 
 /** The reasons for a charge, each once, with the number of its items. */

@@ -1,7 +1,7 @@
 import { queryText } from '../../api/call.ts'
 import type { AlertList } from '../../api/shapes.ts'
 import { shownAmount } from '../../shown-money.ts'
-import { tName } from '../../words/index.ts'
+import { t, tName } from '../../words/index.ts'
 import { momentText } from '../../words/moment.ts'
 
 export type Alert = AlertList['alerts'][number]
@@ -32,7 +32,7 @@ export function textsOf(
   const more = { webhook: '', waiting: '', given_up: '', count: '', first: '', ends: '', last: '' }
   const entries = Object.entries(data).map(([name, value]) => [
     name,
-    Array.isArray(value) ? value.map(one => translateFinding(textOf(one))).join('; ') : textOf(value),
+    Array.isArray(value) ? value.map(one => translateFinding(textOf(one))).join(t('edit.and')) : textOf(value),
   ])
   const texts: Record<string, string> = { ...blank, ...more, findings: '', ...Object.fromEntries(entries) }
   if (texts['level'] !== undefined && texts['level'] !== '') texts['level'] = tName('budgets.level', texts['level'])

@@ -67,13 +67,7 @@ export function CostTable(given: Given) {
         </div>
         <Figure name={t('costs.charges')} value={count(sheet.charges)} />
         {sheet.images > 0 && <Figure name={t('costs.images')} value={count(sheet.images)} />}
-        {sheet.tokens > 0 && (
-          <div class="figure">
-            <span>{t('costs.tokens')}</span>
-            <span>{count(sheet.tokens)}</span>
-            {where.tier === undefined && <TokenKinds answer={answer} where={where} currency={currency} />}
-          </div>
-        )}
+        {sheet.tokens > 0 && <Figure name={t('costs.tokens')} value={count(sheet.tokens)} />}
         {sheet.refunded > 0n && (
           <div class="figure">
             <span>{t('costs.refunded')}</span>
@@ -119,6 +113,7 @@ export function CostTable(given: Given) {
           columns={columns(given, rows, href => route(href, true))}
         />
       </div>
+      {sheet.tokens > 0 && where.tier === undefined && <TokenKinds answer={answer} where={where} currency={currency} />}
       {month !== undefined && <StatementRow month={month} zone={answer.zone} where={where} currency={currency} />}
     </section>
   )
@@ -278,10 +273,12 @@ function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
   const columns = bars.map(({ label, href, sum, parts }) => ({
     label,
     title: [
-      `${label}: ${shownAmount(amountOf(sum))} ${sheet.currency}`,
+      `${label}${t('colon')}${shownAmount(amountOf(sum))} ${sheet.currency}`,
       ...sheet.parts.flatMap(({ what }, i) =>
         parts[i]
-          ? [`${what === null ? t('costs.rest') : nameOf(by, what, answer.names)}: ${shownAmount(amountOf(parts[i]))}`]
+          ? [
+              `${what === null ? t('costs.rest') : nameOf(by, what, answer.names)}${t('colon')}${shownAmount(amountOf(parts[i]))}`,
+            ]
           : [],
       ),
     ].join('\n'),

@@ -10,6 +10,7 @@ import { reasonsOf } from '../../words/why.ts'
 import type { Where } from './where.ts'
 
 const shown = 10
+const reasonsShown = 3
 
 /** The newest requests of the filter, each with the reason for its cost. */
 export function Requests({
@@ -88,14 +89,18 @@ function filterOf({ totals }: CostsAnswer, { tier, ...where }: Where): { readonl
 
 function Reasons({ of: { billing } }: { readonly of: LogRecord }) {
   if (!billing) return <>–</>
+  const reasons = reasonsOf(billing)
   return (
     <ul class="bare">
-      {reasonsOf(billing).map(([reason, times]) => (
+      {reasons.slice(0, reasonsShown).map(([reason, times]) => (
         <li key={reason} class="theirs">
           {times > 1 && `${times} × `}
           {reason}
         </li>
       ))}
+      {reasons.length > reasonsShown && (
+        <li class="quiet">{t('costs.reasons.more', { count: reasons.length - reasonsShown })}</li>
+      )}
     </ul>
   )
 }

@@ -24,11 +24,11 @@ export function TokenKinds({
     if (row.what !== null && row.currency === currency && row.tokens > 0 && units.has(row.what))
       counts.set(row.what, (counts.get(row.what) ?? 0) + row.tokens)
   return (
-    <span class="quiet token-kinds">
+    <p class="quiet token-kinds">
       {[...counts]
         .sort(([, a], [, b]) => b - a)
         .map(([unit, tokens]) => `${tName('unit', unit)} ${count(tokens)}`)
         .join(' · ') || '\u00a0'}
-    </span>
+    </p>
   )
 }

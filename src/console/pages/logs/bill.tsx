@@ -4,6 +4,7 @@ import { Money } from '../../kit/money.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { count } from '../../numbers.ts'
+import { groupNumbers } from '../../shown-money.ts'
 import { tConditions } from '../../words/condition.ts'
 import { tEdge } from '../../words/edge.ts'
 import { language, t, tName } from '../../words/index.ts'
@@ -138,7 +139,7 @@ function Why({ of }: { readonly of: BillingRecord }) {
           }
         />
       </div>
-      <p class="sum-text">{of.sum}</p>
+      <p class="sum-text">{groupNumbers(of.sum)}</p>
       <p class="quiet">{multiplierText(rule)}</p>
       <Hints of={of} />
     </>
@@ -160,7 +161,7 @@ function Place({ at }: { readonly at: string | null }) {
 function Hints({ of }: { readonly of: BillingRecord }) {
   return (
     <>
-      {of.flags.map(flag => (
+      {flagsOf(of).map(flag => (
         <p key={flag} class="note warn">
           {flagText(flag)}
         </p>
@@ -175,6 +176,11 @@ function Hints({ of }: { readonly of: BillingRecord }) {
       })}
     </>
   )
+}
+
+/** The flags of a charge. The reason of a charge to be reviewed names the units without a price itself. */
+function flagsOf({ flags, reason }: BillingRecord): readonly string[] {
+  return reason?.startsWith('unpriced: ') ? flags.filter(flag => !flag.startsWith('unpriced:')) : flags
 }
 
 /** In the reader's language if the console has a text; a third-party plugin has its own. */

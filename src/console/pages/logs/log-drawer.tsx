@@ -16,6 +16,7 @@ import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
 import { amountOf, microsOf } from '../../money.ts'
 import { count, duration } from '../../numbers.ts'
+import { shownExact } from '../../shown-money.ts'
 import { t, tName } from '../../words/index.ts'
 import { tOperation } from '../../words/operation.ts'
 import { Outcome } from './outcome.tsx'
@@ -98,7 +99,7 @@ function Verdict({ of: record }: { readonly of: LogRecord }) {
   return (
     <p class="inline verdict">
       <Outcome of={record} />
-      <span>{record.billing ? <ChargesOf of={record} /> : t('bill.none')}</span>
+      <span>{record.billing ? <ChargesOf exact of={record} /> : t('bill.none')}</span>
       <span class="quiet">{duration(record.duration_ms)}</span>
     </p>
   )
@@ -268,7 +269,7 @@ function Decide({
       }}
     >
       <p class="note warn">
-        {t(`${word}.text`, { amount: review ? billing.amount : left, currency: billing.currency })}
+        {t(`${word}.text`, { amount: shownExact(review ? billing.amount : left), currency: billing.currency })}
       </p>
       {review && (
         <SelectField

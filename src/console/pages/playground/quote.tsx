@@ -6,6 +6,7 @@ import { Button } from '../../kit/button.tsx'
 import { Money } from '../../kit/money.tsx'
 import { problemText } from '../../kit/problem.tsx'
 import { amountOf, microsOf } from '../../money.ts'
+import { shownExact } from '../../shown-money.ts'
 import { language, t } from '../../words/index.ts'
 import { tMismatch } from '../../words/mismatch.ts'
 import { tWarning } from '../../words/warning.ts'
@@ -131,7 +132,7 @@ function Cheaper({
   return (
     <div>
       <Button onClick={() => onSize(cheaper)}>
-        {t('quote.use', { size: cheaper, saved: amountOf(saved), currency: quote.currency })}
+        {t('quote.use', { size: cheaper, saved: shownExact(amountOf(saved)), currency: quote.currency })}
       </Button>
     </div>
   )

@@ -91,7 +91,7 @@ function Rows({
                 <Status name="ending" />
               ) : (
                 ends && (
-                  <Button aria-label={`${t('sessions.end')}: ${session.id}`} onClick={() => onEnd(session)}>
+                  <Button aria-label={`${t('sessions.end')}${t('colon')}${session.id}`} onClick={() => onEnd(session)}>
                     {t('sessions.end')}
                   </Button>
                 )

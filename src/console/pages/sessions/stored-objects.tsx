@@ -127,7 +127,7 @@ function Rows({
             cell: object =>
               object.ended === null ? (
                 ends && (
-                  <Button aria-label={`${t('sessions.end')}: ${object.id}`} onClick={() => onEnd(object)}>
+                  <Button aria-label={`${t('sessions.end')}${t('colon')}${object.id}`} onClick={() => onEnd(object)}>
                     {t('sessions.end')}
                   </Button>
                 )

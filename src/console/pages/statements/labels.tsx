@@ -20,7 +20,7 @@ export function Labels({
   return [...Map.groupBy(of, ({ currency }) => currency)].map(([currency, rows]) => {
     const title = `${t('costs.table', { part })} ${currency}`
     const moneyOf = (name: 'charged' | 'refunded' | 'costs', head: string) =>
-      moneyColumn<Row>({ head, rows, amount: row => row[name], currency, isFixed: true })
+      moneyColumn<Row>({ head, rows, amount: row => row[name], currency, isFixed: true, isExact: true })
     return (
       <section key={currency} class="card statement" aria-label={title}>
         <h2>{title}</h2>

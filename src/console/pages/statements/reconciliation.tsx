@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Statement } from '../../api/shapes.ts'
 import { Money } from '../../kit/money.tsx'
-import { placesOf, shownAmount } from '../../shown-money.ts'
+import { placesOf, shownExact } from '../../shown-money.ts'
 import { t } from '../../words/index.ts'
 
 /** Aligned amounts, one below the other; the last is their sum. */
@@ -12,14 +12,14 @@ export function Sums({
   readonly of: readonly (readonly [name: ComponentChildren, amount: string])[]
   readonly currency: string
 }) {
-  const places = Math.max(...of.map(([, amount]) => placesOf(shownAmount(amount))))
+  const places = Math.max(...of.map(([, amount]) => placesOf(shownExact(amount))))
   return (
     <dl class="sums">
       {of.map(([name, amount], at) => (
         <div key={at}>
           <dt>{name}</dt>
           <dd>
-            <Money amount={amount} currency={currency} places={places} />
+            <Money exact amount={amount} currency={currency} places={places} />
           </dd>
         </div>
       ))}

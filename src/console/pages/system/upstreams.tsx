@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { call } from '../../api/call.ts'
+import { call, queryText } from '../../api/call.ts'
 import { usePoll } from '../../api/poll.ts'
 import { useMay } from '../../api/session.ts'
 import type { KeyTrial, Upstream, UpstreamKey, UpstreamList } from '../../api/shapes.ts'
@@ -57,7 +57,7 @@ export function Upstreams() {
                   rows={rows}
                   rowKey={({ upstream, key }) => `${upstream.name}/${key?.name ?? ''}`}
                   columns={[
-                    { head: t('upstream'), cell: ({ upstream }) => upstream.name },
+                    { head: t('upstream'), cell: row => <NameOf row={row} /> },
                     { head: t('system.key'), sparse: true, cell: ({ key }) => key && <KeyName of={key} /> },
                     { head: t('status'), cell: row => <StateOf row={row} /> },
                     { head: t('system.key.why'), wide: true, sparse: true, cell: ({ key }) => key && whyNot(key) },
@@ -101,6 +101,19 @@ export function Upstreams() {
   )
 }
 
+/** The name of an upstream, once for all its keys, with its failures. */
+function NameOf({ row: { upstream, key } }: { readonly row: Row }) {
+  if (key !== upstream.keys[0]) return <>{upstream.name}</>
+  const failures = queryText({ range: 'today', result: 'unsuccessful', upstream: upstream.name })
+  return (
+    <div>
+      {upstream.name}
+      <br />
+      <a href={`/console/logs${failures}`}>{t('logs.failures')}</a>
+    </div>
+  )
+}
+
 function KeyName({ of: { name, hint } }: { readonly of: UpstreamKey }) {
   return (
     <span class="inline">
@@ -127,7 +140,7 @@ function whyNot({ reason, code, note, since, until, resting }: UpstreamKey) {
   if (reason === null)
     return resting.length === 0
       ? null
-      : resting.map(({ model, code: reported }) => `${model}${t('colon')}${reported ?? ''}`).join('; ')
+      : resting.map(({ model, code: reported }) => `${model}${t('colon')}${reported ?? ''}`).join(t('edit.and'))
   return (
     <div>
       {tName('key_reason', reason)}
@@ -187,7 +200,7 @@ function Actions({
     took(t('saved'))
   }
   const name = row.key?.name ?? ''
-  const label = (what: string): string => `${what}: ${row.upstream.name}/${name}`
+  const label = (what: string): string => `${what}${t('colon')}${row.upstream.name}/${name}`
   const isAway = row.key?.state !== 'active'
   return (
     <span class="actions">
@@ -219,7 +232,10 @@ function Suspend({
 }) {
   const others = of.upstream.keys.filter(key => key.asked && key.name !== of.key?.name)
   return (
-    <Dialog title={`${t('system.key.suspend')}: ${of.upstream.name}/${of.key?.name ?? ''}`} onClose={onClose}>
+    <Dialog
+      title={`${t('system.key.suspend')}${t('colon')}${of.upstream.name}/${of.key?.name ?? ''}`}
+      onClose={onClose}
+    >
       <Form
         submit={t('system.key.suspend')}
         kind="danger"
