@@ -147,8 +147,8 @@ async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: n
     t.match(called.output, [{ type: 'function_call', name: 'look_up', arguments: '{"city":"look_up Rome"}' }])
     // Agents request the compaction of their conversation with an item of this type.
     const trigger = { type: 'compaction_trigger' as const }
-    const order = { model, input: [{ role: 'user' as const, content: 'a red boat' }, trigger], stream: true } as const
-    const ended = (await collect(await client.responses.create(order))).at(-1)
+    const input = [{ role: 'user' as const, content: 'a red boat' }, trigger]
+    const ended = (await collect(await client.responses.create({ model, input, stream: true }))).at(-1)
     t.match(ended, { type: 'response.completed', response: { output: [{ type: 'compaction' }] } })
     const limited = await client.responses.create({ model, input: 'a red boat', max_output_tokens: 2 })
     t.match(limited, { status: 'incomplete', output_text: 'simulated answer' })
