@@ -30,9 +30,10 @@ export function estimateInput(body: Body, facet: UsageFacet): number {
 
 /** The estimated usage of a request before its answer; the hold covers it. */
 export function estimateRequest(body: Body, facet: UsageFacet, traits?: OperationTraits): readonly Use[] {
+  const hasOutput = !traits?.storesTokens && !traits?.answersVectors
   const uses: { readonly unit: string; readonly quantity: number }[] = [
     { unit: 'input', quantity: estimateInput(body, facet) },
-    { unit: 'output', quantity: traits?.storesTokens ? 0 : estimateOutput(body, facet.estimate.output_tokens, traits) },
+    { unit: 'output', quantity: hasOutput ? estimateOutput(body, facet.estimate.output_tokens, traits) : 0 },
     { unit: 'character', quantity: countCharacters(body, facet.count_characters_of) ?? 0 },
     { unit: 'second', quantity: secondsOf(fileBytes(body)) },
     { unit: 'search_unit', quantity: Math.max(1, Math.ceil(listLength(body, 'documents') / documentsPerUnit)) },

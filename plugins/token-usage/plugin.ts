@@ -306,7 +306,7 @@ function settle(
   if (counting.deferred && (counting.deferred.course !== 'requested' || mayContinue(context, outcome, usage)))
     return leaveDeferred(tools, counting)
   const { body } = target
-  const lengths = lengthsOf(counting, implausible)
+  const lengths = context.route.traits?.answersVectors ? noLengths : lengthsOf(counting, implausible)
   const isPaid = facet.beside_images === 'free' && (context.slots.get(imagesMadeSlot)?.() ?? 0) > 0
   const { id: keyId } = context.slots.need(callerSlot).key
   const carried = tools.carried.get(keyId) ?? 0
@@ -398,6 +398,8 @@ function judge({ part }: RequestContext, { facet, target }: Counting, reading: R
   const sentBytes = part?.kind === 'turn' ? part.sentBytes() : undefined
   return checkUsage(usage, { body: target.body, answerBytes: reading?.bytes ?? 0, facet, sentBytes })
 }
+
+const noLengths = { uncounted: 0, byLength: 0 }
 
 /** Output tokens by length: of the uncounted part, and of all. */
 function lengthsOf(

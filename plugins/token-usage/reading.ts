@@ -51,6 +51,8 @@ const wanted = {
   members: new Set([
     'usage',
     'usageMetadata',
+    'tool_usage',
+    'svg_usage',
     'meta',
     'duration',
     'audio_duration_secs',
@@ -70,6 +72,8 @@ const wanted = {
     'type',
     'action',
     'container_id',
+    'environment',
+    'svg_usage',
     'groundingMetadata',
     'finishReason',
     'finish_reason',

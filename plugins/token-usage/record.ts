@@ -23,6 +23,7 @@ const unitLabels: { readonly [unit: string]: string } = {
   cached_input: '缓存输入',
   cached_input_audio: '缓存音频输入',
   cached_input_image: '缓存图片输入',
+  cached_input_video: '缓存视频输入',
   cache_write: '缓存写入',
   cache_write_1h: '缓存写入（1 小时）',
   input_audio: '音频输入',

@@ -16,7 +16,7 @@ const factFields: readonly { readonly field: string; readonly fact: keyof UsageF
 ]
 
 /** Values that leave the choice to the upstream. */
-const openValues: ReadonlySet<string> = new Set(['auto', 'default', 'standard_only', 'on_demand'])
+const openValues: ReadonlySet<string> = new Set(['auto', 'default', 'standard_only', 'on_demand', 'unspecified'])
 
 /** The facts of the request that prices may depend on. */
 export function requestFacts(body: Body): UsageFacts {
@@ -81,6 +81,7 @@ export function requestedCalls(body: Body): ReadonlyMap<UnitName, number | undef
     const { type, max_uses: max } = tool
     // The name of a tool without a type is its only member: `{ googleSearch: {} }`.
     const names = typeof type === 'string' ? [type] : Object.keys(tool)
+    if (type === 'shell' && isHosted(tool['environment'])) calls.set('code_execution', undefined)
     for (const [pattern, unit] of callsOfTools)
       if (names.some(name => pattern.test(name.trim())))
         calls.set(unit, typeof max === 'number' && max >= 1 ? Math.floor(max) : undefined)
@@ -91,6 +92,11 @@ export function requestedCalls(body: Body): ReadonlyMap<UnitName, number | undef
     if (isRequested) calls.set('web_search', undefined)
   }
   return calls
+}
+
+/** Whether a shell runs in a container of the upstream; else it runs at the client. */
+function isHosted(environment: Json | undefined): boolean {
+  return isObject(environment) && environment['type'] !== 'local'
 }
 
 /** The kinds of tokens that the request names in a field or a value. */

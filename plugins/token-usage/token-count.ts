@@ -34,7 +34,7 @@ export class TokenCount implements TokenUse {
   readonly #body: Body
   readonly #facet: UsageFacet
   readonly #traits: OperationTraits | undefined
-  /** Whether the model has prices, but none for output, because it returns no text: vectors, audio, ranks. */
+  /** Whether the response is no text: vectors, or anything of a model with prices but none for output. */
   readonly #isMute: boolean
   readonly #answered: () => Answered
   readonly #inputMin: number
@@ -48,7 +48,8 @@ export class TokenCount implements TokenUse {
     this.#facet = facet
     this.#traits = traits
     this.#answered = answered
-    this.#isMute = model.prices.size > 0 && !outputUnits.some(unit => model.prices.has(unit))
+    const hasOutputPrice = model.prices.size === 0 || outputUnits.some(unit => model.prices.has(unit))
+    this.#isMute = traits?.answersVectors === true || !hasOutputPrice
   }
 
   get estimate(): number {

@@ -25,6 +25,7 @@ export function readAnthropicUsage(usage: Json | undefined): Usage | null {
     if (unit === 'input' || unit === 'output' || unit === 'cached_input') report.set(unit, most)
     else report.add(unit, most)
   }
+  report.add('reasoning', readCount(usage, 'output_tokens_details', 'thinking_tokens'))
   const tools = readMember(usage, 'server_tool_use')
   report.add('web_search', readCount(tools, 'web_search_requests'))
   report.add('code_execution', readCount(tools, 'code_execution_requests'))

@@ -22,6 +22,7 @@ const inputModalities: { readonly [modality: string]: UnitName } = {
 const cachedModalities: { readonly [modality: string]: UnitName } = {
   AUDIO: 'cached_input_audio',
   IMAGE: 'cached_input_image',
+  VIDEO: 'cached_input_video',
 }
 const outputModalities: { readonly [modality: string]: UnitName } = { AUDIO: 'output_audio', IMAGE: 'output_image' }
 
@@ -58,7 +59,7 @@ export function readGoogleUsage(data: Json, end: boolean): Usage | null {
 function tierOf(value: Json | undefined): Json | undefined {
   if (typeof value !== 'string') return undefined
   const tier = value.toLowerCase().replace(/^on_demand_?/, '')
-  return tier === '' || tier === 'traffic_type_unspecified' ? 'standard' : tier
+  return tier === '' || tier.endsWith('unspecified') ? 'standard' : tier
 }
 
 function addModalities(
@@ -82,15 +83,19 @@ function addGrounding(report: UsageReport, candidates: Json | undefined): void {
   let usesMaps = false
   for (const candidate of candidates as readonly Json[]) {
     const metadata = readMember(candidate, 'groundingMetadata')
-    const searches = readMember(metadata, 'webSearchQueries')
+    const own = lengthOf(metadata, 'webSearchQueries') + lengthOf(metadata, 'imageSearchQueries')
     const chunks = readMember(metadata, 'groundingChunks')
     const sources = Array.isArray(chunks) ? (chunks as readonly Json[]) : []
-    const own = Array.isArray(searches) ? searches.length : 0
     queries += own
-    isGrounded ||= own > 0 || sources.some(one => readMember(one, 'web') !== undefined)
+    isGrounded ||= own > 0 || sources.some(one => (readMember(one, 'web') ?? readMember(one, 'image')) !== undefined)
     usesMaps ||= sources.some(one => readMember(one, 'maps') !== undefined)
   }
   report.add('grounding', isGrounded ? 1 : 0)
   report.add('web_search', queries)
   report.add('maps', usesMaps ? 1 : 0)
+}
+
+function lengthOf(value: Json | undefined, name: string): number {
+  const list = readMember(value, name)
+  return Array.isArray(list) ? list.length : 0
 }

@@ -44,8 +44,9 @@ export function readOpenaiUsage(operation: string, body: Json): Usage | null {
   const report = new UsageReport()
   const usage = readMember(body, 'usage') ?? usageOfChoice(readMember(body, 'choices'))
   readTokens(report, usage)
+  addDrawings(report, body)
   if (findOperation(operation)?.usage?.seconds) report.set('second', readDuration(body))
-  readCalls(report, usage, readMember(body, 'output'))
+  readCalls(report, usage, body)
   report.fact('service_tier', firstMember(usage, 'service_tier') ?? readMember(body, 'service_tier'))
   report.cost(readMember(usage, 'cost'))
   return report.result()
@@ -113,20 +114,39 @@ function readInputDetails(report: UsageReport, usage: Json | undefined, details:
   report.add('input_video', readCount(details, 'video_tokens'))
 }
 
-/** Calls of tools that the upstream runs: counts in the usage, or one output item each. */
-function readCalls(report: UsageReport, usage: Json | undefined, output: Json | undefined): void {
+/** Tokens of the model that writes a drawing (SVG): next to the usage of images, or in the output item of the tool. */
+function addDrawings(report: UsageReport, body: Json): void {
+  for (const one of [body, ...outputOfBody(body)]) {
+    const drawing = readMember(one, 'svg_usage')
+    report.add('input', readCount(drawing, 'input_tokens'))
+    report.add('output', readCount(drawing, 'output_tokens'))
+    report.add('reasoning', readCount(drawing, 'reasoning_tokens'))
+  }
+}
+
+function outputOfBody(body: Json): readonly Json[] {
+  const output = readMember(body, 'output')
+  return Array.isArray(output) ? (output as readonly Json[]) : []
+}
+
+/** Calls of tools that the upstream runs: counts of charged calls, or one output item each. */
+function readCalls(report: UsageReport, usage: Json | undefined, body: Json): void {
   const counted = readMember(usage, 'server_tool_use')
   const searches =
-    readCount(counted, 'web_search_requests') ?? firstCount(usage, 'num_search_queries', 'num_sources_used')
+    readCount(counted, 'web_search_requests') ??
+    readCount(readMember(body, 'tool_usage'), 'web_search', 'num_requests') ??
+    firstCount(usage, 'num_search_queries', 'num_sources_used')
   report.add('web_search', searches)
   report.add('code_execution', readCount(counted, 'code_execution_requests'))
-  if (!Array.isArray(output)) return
   const containers = new Set<Json>()
-  for (const item of output as readonly Json[]) {
+  for (const item of outputOfBody(body)) {
     const type = readMember(item, 'type')
     if (type === 'web_search_call' && searches === null && isSearch(item)) report.add('web_search', 1)
     if (type === 'file_search_call') report.add('file_search', 1)
     if (type === 'code_interpreter_call') containers.add(readMember(item, 'container_id') ?? containers.size)
+    // A shell at the client has no container.
+    const container = type === 'shell_call' ? readMember(item, 'environment', 'container_id') : undefined
+    if (container !== undefined) containers.add(container)
   }
   report.add('code_execution', containers.size)
 }

@@ -84,6 +84,7 @@ const factCharsMax = 64
 const overlaps = [
   ['input_audio', 'cached_input_audio'],
   ['input_image', 'cached_input_image'],
+  ['input_video', 'cached_input_video'],
 ] as const
 
 /** Input of other kinds than the one that may overlap with cached input. */

@@ -1163,7 +1163,7 @@ const prices = {
   type: 'object',
   minProperties: 1,
   description:
-    'Prices as quoted decimals, by unit: a tier such as 2K; tokens per million (input, cached_input, cache_write, cache_write_1h, input_audio, input_image, input_video, cached_input_audio, cached_input_image, output, reasoning, output_audio, output_image) and character; calls per thousand (web_search, grounding, maps, code_execution, file_search); cache_storage per million tokens and hour; second, minute, hour, request, search_unit, each. Absent: the prices in price_tables.',
+    'Prices as quoted decimals, by unit: a tier such as 2K; tokens per million (input, cached_input, cache_write, cache_write_1h, input_audio, input_image, input_video, cached_input_audio, cached_input_image, cached_input_video, output, reasoning, output_audio, output_image) and character; calls per thousand (web_search, grounding, maps, code_execution, file_search); cache_storage per million tokens and hour; second, minute, hour, request, search_unit, each. Absent: the prices in price_tables.',
   properties: {
     from: {
       type: 'string',

@@ -222,6 +222,7 @@ const clientTools = [
   'computer-use-preview',
   'computerUse',
   'computer_use',
+  'browser_toolset_*',
   'memory',
   'memory_*',
   'local_shell',

@@ -20,6 +20,8 @@ export type OperationTraits = {
   readonly longLastEvent?: true
   /** Its responses are counted in tokens, which must have a price: only in tokens, or also in seconds. */
   readonly answersTokens?: 'only' | 'also'
+  /** Its responses are vectors, which use no output tokens. */
+  readonly answersVectors?: true
   /** Each of its answers reports the length of the recording. */
   readonly reportsSeconds?: true
   /** Its responses are one JSON object unless a stream was requested; any other response is invalid. */

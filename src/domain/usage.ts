@@ -24,6 +24,7 @@ const unitTable = {
   cached_input: { parent: 'input', per: million, inherits: true },
   cached_input_audio: { parent: 'cached_input', per: million },
   cached_input_image: { parent: 'cached_input', per: million, inherits: true },
+  cached_input_video: { parent: 'cached_input', per: million, inherits: true },
   cache_write: { parent: 'input', per: million },
   cache_write_1h: { parent: 'cache_write', per: million },
   input_audio: { parent: 'input', per: million },

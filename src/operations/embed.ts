@@ -34,5 +34,5 @@ export const embed: Operation = {
   ],
   smallest: model => ({ json: { model, input_type: 'search_query', texts: ['yes'], embedding_types: ['float'] } }),
   question: text => ({ texts: [text] }),
-  traits: { repeatable: { unless: [] }, answersObject: true },
+  traits: { repeatable: { unless: [] }, answersObject: true, answersVectors: true },
 }

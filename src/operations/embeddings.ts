@@ -28,5 +28,5 @@ export const embeddings: Operation = {
   smallest: model => ({ json: { model, input: 'yes' } }),
   question: input => ({ input }),
   form: 'vectors',
-  traits: { repeatable: { unless: [] }, answersObject: true },
+  traits: { repeatable: { unless: [] }, answersObject: true, answersVectors: true },
 }

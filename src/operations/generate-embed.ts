@@ -19,5 +19,5 @@ export const generateEmbed: Operation = {
   question: text => ({ content: { parts: [{ text }] } }),
   listedAs: 'embedContent',
   otel: 'embeddings',
-  traits: { repeatable: { unless: [] }, answersObject: true },
+  traits: { repeatable: { unless: [] }, answersObject: true, answersVectors: true },
 }

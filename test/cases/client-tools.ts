@@ -90,6 +90,8 @@ export const clientBodies: { readonly [name: string]: readonly object[] } = {
     { tools: [{ type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', max_characters: 9 }] },
     { tools: [{ type: 'computer_20250124', name: 'computer', display_width_px: 9, display_height_px: 9 }] },
     { tools: [{ type: 'memory_20250818', name: 'memory' }] },
+    { tools: [{ type: 'computer_toolset_20260801', configs: { zoom: { enabled: false } } }] },
+    { tools: [{ type: 'browser_toolset_20260801', configs: { javascript_exec: { enabled: false } } }] },
     { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 8 }] },
     { tools: [{ type: 'tool_search_tool_regex_20251119', name: 'tool_search_tool_regex' }] },
     { tools: [{ ...named, input_schema: schema }], tool_choice: { type: 'tool', name: 'generate_image' } },

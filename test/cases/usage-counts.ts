@@ -79,6 +79,28 @@ export const usageCounts: readonly UsageCounts[] = [
     counts: { input: 225_000, output: 4734 },
   },
   {
+    ...messages,
+    title: 'thinking, a part of the output',
+    body: { usage: { input_tokens: 10, output_tokens: 900, output_tokens_details: { thinking_tokens: 700 } } },
+    counts: { input: 10, output: 900, reasoning: 700 },
+  },
+  {
+    ...messages,
+    title: 'thinking that only the details of the last iteration report',
+    body: {
+      usage: {
+        input_tokens: 45,
+        output_tokens: 12,
+        output_tokens_details: { thinking_tokens: 8 },
+        iterations: [
+          { type: 'compaction', input_tokens: 180, output_tokens: 35 },
+          { type: 'message', input_tokens: 45, output_tokens: 12 },
+        ],
+      },
+    },
+    counts: { input: 225, output: 47, reasoning: 8 },
+  },
+  {
     ...chat,
     title: 'reasoning that only the total includes',
     body: {
@@ -193,6 +215,124 @@ export const usageCounts: readonly UsageCounts[] = [
     facts: { service_tier: 'default' },
   },
   {
+    ...responses,
+    title: 'the searches that the vendor charges, not those among the items',
+    body: {
+      usage: { input_tokens: 5, output_tokens: 6 },
+      tool_usage: {
+        image_gen: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+        web_search: { num_requests: 3 },
+      },
+      output: [
+        { type: 'web_search_call', action: { type: 'search', queries: ['a', 'b', 'c'] } },
+        { type: 'web_search_call', action: { type: 'find_in_page', url: 'https://a.example', pattern: 'a' } },
+      ],
+    },
+    counts: { input: 5, output: 6, web_search: 3 },
+  },
+  {
+    ...responses,
+    title: 'containers of a hosted shell, next to those of code; a local shell has none',
+    body: {
+      usage: { input_tokens: 5, output_tokens: 6 },
+      output: [
+        { type: 'shell_call', environment: { type: 'container_reference', container_id: 'c1' } },
+        { type: 'shell_call', environment: { type: 'container_reference', container_id: 'c1' } },
+        { type: 'shell_call', environment: { type: 'container_reference', container_id: 'c2' } },
+        { type: 'code_interpreter_call', container_id: 'c2' },
+        { type: 'shell_call', environment: { type: 'local' } },
+        { type: 'shell_call', environment: null },
+        { type: 'local_shell_call' },
+      ],
+    },
+    counts: { input: 5, output: 6, code_execution: 2 },
+  },
+  {
+    ...responses,
+    title: 'tokens of drawings, which the usage does not include',
+    body: {
+      usage: {
+        input_tokens: 50,
+        output_tokens: 60,
+        output_tokens_details: { reasoning_tokens: 10 },
+        total_tokens: 110,
+      },
+      output: [
+        {
+          type: 'image_generation_call',
+          svg_usage: { model: 'm', input_tokens: 100, output_tokens: 2000, reasoning_tokens: 300, total_tokens: 2100 },
+        },
+        { type: 'image_generation_call' },
+      ],
+    },
+    counts: { input: 150, output: 2060, reasoning: 310 },
+  },
+  {
+    ...generate,
+    title: 'a cached video',
+    body: {
+      usageMetadata: {
+        promptTokenCount: 300_100,
+        cachedContentTokenCount: 300_000,
+        candidatesTokenCount: 500,
+        totalTokenCount: 300_600,
+        promptTokensDetails: [
+          { modality: 'TEXT', tokenCount: 100 },
+          { modality: 'VIDEO', tokenCount: 290_000 },
+          { modality: 'AUDIO', tokenCount: 10_000 },
+        ],
+        cacheTokensDetails: [
+          { modality: 'VIDEO', tokenCount: 290_000 },
+          { modality: 'AUDIO', tokenCount: 10_000 },
+        ],
+      },
+    },
+    counts: {
+      input: 300_100,
+      cached_input: 300_000,
+      cached_input_video: 290_000,
+      cached_input_audio: 10_000,
+      output: 500,
+    },
+  },
+  {
+    ...generate,
+    title: 'a video of which a part was cached, without a split',
+    body: {
+      usageMetadata: {
+        promptTokenCount: 1000,
+        cachedContentTokenCount: 700,
+        candidatesTokenCount: 5,
+        promptTokensDetails: [{ modality: 'VIDEO', tokenCount: 800 }],
+      },
+    },
+    counts: { input: 1000, cached_input: 700, cached_input_video: 500, input_video: 300, output: 5 },
+  },
+  {
+    ...generate,
+    title: 'a tier that leaves the choice to the vendor',
+    body: { usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 4, serviceTier: 'unspecified' } },
+    counts: { input: 3, output: 4 },
+    facts: { service_tier: 'standard' },
+  },
+  {
+    ...generate,
+    title: 'a prompt grounded by a search for images',
+    body: {
+      candidates: [
+        {
+          finishReason: 'STOP',
+          groundingMetadata: {
+            imageSearchQueries: ['a boat'],
+            groundingChunks: [{ image: { sourceUri: 'https://a.example' } }],
+          },
+        },
+      ],
+      usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 5, totalTokenCount: 9 },
+    },
+    counts: { input: 4, output: 5, grounding: 1, web_search: 1 },
+  },
+  {
     ...generate,
     title: 'audio in the prompt',
     body: {
@@ -267,5 +407,15 @@ export const usageCounts: readonly UsageCounts[] = [
       },
     },
     counts: { input: 3050, input_image: 3000, output: 4660, output_image: 4160 },
+  },
+  {
+    dialect: 'openai',
+    operation: 'image.generate',
+    title: 'tokens of a drawing, which the usage of images does not include',
+    body: {
+      usage: { input_tokens: 30, output_tokens: 40, total_tokens: 70 },
+      svg_usage: { model: 'm', input_tokens: 100, output_tokens: 2000, reasoning_tokens: 300, total_tokens: 2100 },
+    },
+    counts: { input: 130, output: 2040, reasoning: 300 },
   },
 ]

@@ -14,17 +14,10 @@ export const known: readonly Known[] = [
   },
   {
     client: '@ai-sdk/openai-compatible',
-    call: /^images: generateImage of an image, beta-imagine-image$/,
+    call: /^images: generateImage(?: of an image)?, beta-imagine-image$/,
     error: /URL with IP address 127\.0\.0\.1 is not allowed/,
     fault: 'client',
     why: 'it downloads the link, and refuses links to this machine, where the simulated upstream is',
-  },
-  {
-    client: '@ai-sdk/google',
-    call: /^generateContent: generateObject within ranges$/,
-    error: /Too small/,
-    fault: 'client',
-    why: 'it leaves minimum and minItems out of the schema that it sends, and then holds the answer against them',
   },
   {
     client: '@langchain/anthropic',

@@ -14,7 +14,15 @@ t.test('forwards the headers of known agents, and returns the response headers t
     const account = { 'openai-organization': 'org-1', 'x-ratelimit-limit-requests': '9', 'x-request-id': 'theirs' }
     res.writeHead(200, { 'content-type': 'application/json', ...own, ...account }).end(JSON.stringify(answer))
   })
-  const sent = { 'session-id': 's1', 'thread-id': 't1', 'x-client-request-id': 'c1', 'x-codex-turn-metadata': '{}' }
+  const sent = {
+    'session-id': 's1',
+    'thread-id': 't1',
+    'x-client-request-id': 'c1',
+    'x-codex-turn-metadata': '{}',
+    // With this header, the tools of the body are items of the input.
+    'x-openai-internal-codex-responses-lite': 'true',
+    'x-openai-subagent': 'review',
+  }
   const kept = { cookie: 'a=b', 'openai-organization': 'org-2', 'x-forwarded-for': '10.0.0.1', 'x-other': 'no' }
   const response = await post('/v1/responses', ask, { ...sent, ...kept, session_id: 'ignored' })
   t.equal(response.status, 200)

@@ -24,7 +24,7 @@ const cases: readonly Case[] = [
   {
     path: '/v1/messages',
     body: { model: 'sim-messages', max_tokens: 99, messages },
-    counts: 'input=11 cached_input=2 cache_write=3 cache_write_1h=1 output=18 web_search=2',
+    counts: 'input=11 cached_input=2 cache_write=3 cache_write_1h=1 output=13 reasoning=5 web_search=2',
   },
   {
     path: '/v1/chat/completions',
@@ -82,7 +82,7 @@ t.test('[14.10] lists, tables, statements and prices have every count', async t 
   t.match((await cli('logs', '--format', 'csv')).stdout, `,${counts},standard,,,,,,,,,\n`, 'tollgate logs')
   t.match(
     (await cli('logs')).stdout,
-    'input 11, cached input 2, cache write 3, cache write 1h 1, output 18, web search 2',
+    'input 11, cached input 2, cache write 3, cache write 1h 1, output 13, reasoning 5, web search 2',
   )
   const explained = (await cli('explain', 'log', id)).stdout
   for (const why of [

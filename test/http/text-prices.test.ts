@@ -365,6 +365,7 @@ t.test('usage without a price is refused if the request asks for it', async t =>
   const asks: readonly (readonly [Members, RegExp])[] = [
     [{ web_search_options: {} }, /no price for web_search/],
     [{ tools: [{ type: 'web_search_preview' }] }, /no price for web_search/],
+    [{ tools: [{ type: 'shell', environment: { type: 'container_auto' } }] }, /no price for code_execution/],
     [{ service_tier: 'priority' }, /no price for service_tier=priority/],
     [{ modalities: ['text', 'audio'] }, /no price for output_audio/],
     [{ messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] }, /no price for input_audio/],
@@ -379,8 +380,12 @@ t.test('usage without a price is refused if the request asks for it', async t =>
   upstream.answer({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } })
   const plain = { model: 'strict', messages: [{ role: 'user', content: 'the words "web_search" and priority' }] }
   t.equal((await post('/v1/chat/completions', plain)).status, 200, 'words in a text ask for nothing')
-  const own = { tools: [{ type: 'function', function: { name: 'web_search', parameters: {} } }] }
-  t.equal((await post('/v1/chat/completions', { ...plain, ...own })).status, 200, "a client's own function")
+  for (const [own, what] of [
+    [{ tools: [{ type: 'function', function: { name: 'web_search', parameters: {} } }] }, "a client's own function"],
+    [{ tools: [{ type: 'shell' }, { type: 'shell', environment: { type: 'local' } }] }, 'a shell at the client'],
+    [{ service_tier: 'unspecified' }, 'a tier that leaves the choice to the upstream'],
+  ] as const)
+    t.equal((await post('/v1/chat/completions', { ...plain, ...own })).status, 200, what)
 })
 
 t.test('usage that only the answer reports is reviewed, or charged as its parent and flagged', async t => {

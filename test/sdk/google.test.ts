@@ -103,6 +103,13 @@ async function callContent(t: Test, { models, chats }: GoogleGenAI, gateway: Sdk
     const two = await models.embedContent({ model, contents: [contents, 'winter'], config })
     t.same([one.embeddings?.length, two.embeddings?.length, two.embeddings?.[1]?.values?.length], [1, 2, 8])
     t.same(one.embeddings?.[0]?.values, two.embeddings?.[0]?.values)
+    const [charge] = await gateway.charges(1)
+    t.match(charge, { state: 'settled' })
+    t.same(
+      charge?.lines.map(({ tier }) => tier),
+      ['input'],
+      'vectors are no output',
+    )
   })
 }
 

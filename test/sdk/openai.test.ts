@@ -145,6 +145,11 @@ async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: n
     const tools = [{ type: 'function' as const, name: 'look_up', strict: false, parameters }]
     const called = await client.responses.create({ model, input: 'look_up Rome', tools })
     t.match(called.output, [{ type: 'function_call', name: 'look_up', arguments: '{"city":"look_up Rome"}' }])
+    // Agents request the compaction of their conversation with an item of this type.
+    const trigger = { type: 'compaction_trigger' as const }
+    const input = [{ role: 'user' as const, content: 'a red boat' }, trigger]
+    const ended = (await collect(await client.responses.create({ model, input, stream: true }))).at(-1)
+    t.match(ended, { type: 'response.completed', response: { output: [{ type: 'compaction' }] } })
     const limited = await client.responses.create({ model, input: 'a red boat', max_output_tokens: 2 })
     t.match(limited, { status: 'incomplete', output_text: 'simulated answer' })
   })

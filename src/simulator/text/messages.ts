@@ -32,7 +32,11 @@ function rehearseMessage(call: Call): Rehearsed {
   const input = countInput(fields, list)
   const read = readTokens(input, marks)
   const words = tool ? 1 + countWords(JSON.stringify(tool.input)) : prose.words.length
-  const output = words + marks.reasoningTokens
+  const thinking = marks.reasoningTokens
+  const written = {
+    output_tokens: words + thinking,
+    ...(thinking > 0 && { output_tokens_details: { thinking_tokens: thinking } }),
+  }
   const open = {
     id: `msg_${randomUUID().replaceAll('-', '')}`,
     type: 'message',
@@ -48,9 +52,9 @@ function rehearseMessage(call: Call): Rehearsed {
     ? { type: 'tool_use', id: `toolu_${randomUUID()}`, name: tool.name, input: tool.input }
     : { type: 'text', text: prose.text }
   if (readFlag(fields, 'stream')) {
-    return { marks, script: scriptEvents(writeEvents(open, block, prose, end, { ...read, output_tokens: output })) }
+    return { marks, script: scriptEvents(writeEvents(open, block, prose, end, { ...read, ...written })) }
   }
-  const usage = { ...open.usage, output_tokens: output }
+  const usage = { ...open.usage, ...written }
   return { marks, script: scriptJson({ ...open, content: [block], ...end, usage }) }
 }
 

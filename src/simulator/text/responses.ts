@@ -19,12 +19,13 @@ import { callTool } from './tools.ts'
  */
 export const responses = perform(responsesStyle, rehearse)
 
-/** One output of the simulated model: text, a call, a picture in base64, or a search. */
+/** One output of the simulated model: text, a call, a picture in base64, a search, or a compacted conversation. */
 type Output =
   | { readonly kind: 'text'; readonly prose: Prose }
   | { readonly kind: 'call'; readonly call: ToolCall }
   | { readonly kind: 'picture'; readonly size: string; readonly base64: string }
   | { readonly kind: 'search'; readonly query: string }
+  | { readonly kind: 'compaction' }
 
 /** An output as the response contains it, and its events between the first and the last. */
 type Written = { readonly begun: Shape; readonly done: Shape; readonly between: (index: number) => readonly Event[] }
@@ -96,6 +97,7 @@ async function putOut(
   messages: readonly unknown[],
   marks: Marks,
 ): Promise<readonly Output[]> {
+  if (messages.some(item => shapeOf(item)['type'] === 'compaction_trigger')) return [{ kind: 'compaction' }]
   const tools = listOf(fields.get('tools')).map(shapeOf)
   const wish = fields.get('tool_choice')
   const { type: wanted, name: named } = shapeOf(wish)
@@ -156,6 +158,7 @@ function tokensOf(output: Output): number {
 function writeOutput(output: Output): Written {
   if (output.kind === 'text') return writeMessage(output.prose)
   if (output.kind === 'search') return writeSearch(output.query)
+  if (output.kind === 'compaction') return writeCompaction()
   return output.kind === 'call' ? writeCall(output.call) : writePicture(output.size, output.base64)
 }
 
@@ -205,6 +208,11 @@ function writeSearch(query: string): Written {
     done: { ...search, status: 'completed', action: { type: 'search', query } },
     between: index => ['in_progress', 'searching', 'completed'].map(name => step(index, name)),
   }
+}
+
+function writeCompaction(): Written {
+  const item = { id: `cmp_${randomUUID().replaceAll('-', '')}`, type: 'compaction', encrypted_content: 'compacted' }
+  return { begun: item, done: item, between: () => [] }
 }
 
 function writePicture(size: string, base64: string): Written {

@@ -42,7 +42,7 @@ const vendorTools = {
 
 /** Headers that known agents send and read: the same as in the shipped `gateway.yaml`. */
 const agentHeaders = {
-  chat: `forward_headers: [session-id, thread-id, conversation-id, x-client-request-id, "x-codex-*", originator]
+  chat: `forward_headers: [session-id, thread-id, conversation-id, x-client-request-id, "x-codex-*", x-openai-internal-codex-responses-lite, x-openai-subagent, originator]
     reply_headers: [x-codex-turn-state, x-models-etag, x-reasoning-included, openai-model]
     affinity: { fields: [prompt_cache_key], headers: [session-id] }`,
   messages: `affinity: { fields: [metadata.user_id], headers: [x-claude-code-session-id] }
