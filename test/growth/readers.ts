@@ -18,7 +18,7 @@ import { EventReading, JsonReading } from '../../plugins/token-usage/reading.ts'
 import { StreamEstimate } from '../../plugins/token-usage/stream-estimate.ts'
 import type { Parts } from '../../src/config/build.ts'
 import { checkNames } from '../../src/config/check-names.ts'
-import { compareSettings, showConfig, shownLines } from '../../src/config/index.ts'
+import { compareSettings, loadPlan, showConfig, shownLines } from '../../src/config/index.ts'
 import { checkWildcards } from '../../src/config/check-wildcards.ts'
 import type { Rule } from '../../src/config/lint/rule.ts'
 import { spendingRules } from '../../src/config/lint/spending.ts'
@@ -99,6 +99,16 @@ const named: Reader['kinds'] = {
   models: bytes => withTree(entries(bytes, { models: i => `{ price: free, upstream: u, fallbacks: [m${i + 1}] }` })),
   groups: bytes =>
     withTree(entries(bytes, { models: () => '{ price: free, upstream: u }', groups: i => `{ models: [m${i >> 1}] }` })),
+  'unknown fallbacks': bytes =>
+    withTree(entries(bytes, { models: i => `{ price: free, upstream: u, fallbacks: [other-${i}] }` })),
+  'unknown families': bytes =>
+    withTree(entries(bytes, { models: i => `{ price: free, upstream: u, family: other-${i} }`, families: () => '{}' })),
+  'unknown models of groups': bytes =>
+    withTree(entries(bytes, { models: () => '{ price: free, upstream: u }', groups: i => `{ models: [other-${i}] }` })),
+  'unknown models of aliases': bytes =>
+    withTree(
+      entries(bytes, { models: () => '{ price: free, upstream: u }', groups: i => `{ aliases: { a: other-${i} } }` }),
+    ),
 }
 
 /** Each upstream has a secret of its own, and so has a comment. */
@@ -148,6 +158,16 @@ function withTree(whole: Buffer): Buffer {
   trees.set(whole, { source: new Source('gateway.yaml', text), root: readYaml(text).root as Tree })
   return whole
 }
+/** Each model has a mistake. */
+const mistaken: Reader['kinds'] = {
+  'no price': bytes => entries(bytes, { models: () => '{ family: f, upstream: u }' }),
+  'unknown routes': bytes => entries(bytes, { models: i => `{ routes: other-${i} }`, route_sets: () => '[]' }),
+}
+
+async function checkWhole(bytes: Buffer): Promise<void> {
+  await loadPlan({ file: 'gateway.yaml', text: bytes.toString(), env: {}, resolvePlugin: async () => undefined })
+}
+
 /** Only the check is measured. */
 const trees = new WeakMap<Uint8Array, { readonly source: Source; readonly root: Tree }>()
 
@@ -303,6 +323,7 @@ export const readers: readonly Reader[] = [
     read: bytes => gatherSecrets(undefined, '', []).mask(bytes.toString()),
   },
   { name: 'names of a configuration', kinds: named, bytesMax: 1 << 17, read: checkNamesIn },
+  { name: 'mistakes of a configuration', kinds: mistaken, bytesMax: 1 << 17, read: checkWhole },
   { name: 'shown configuration', kinds: withSecrets, bytesMax: 1 << 17, read: showWhole },
   { name: 'expensive models', kinds: added, bytesMax: 1 << 17, read: findExpensive },
   { name: 'wildcards', kinds: added, bytesMax: 1 << 17, read: compareWildcards },
