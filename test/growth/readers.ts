@@ -16,6 +16,7 @@ import { EventReader } from '../../plugins/token-usage/read-events.ts'
 import { MemberReader } from '../../plugins/token-usage/read-members.ts'
 import { EventReading, JsonReading } from '../../plugins/token-usage/reading.ts'
 import { StreamEstimate } from '../../plugins/token-usage/stream-estimate.ts'
+import { refusalFinder } from '../../src/admin/budget-refusals.ts'
 import type { Parts } from '../../src/config/build.ts'
 import { checkNames } from '../../src/config/check-names.ts'
 import { compareSettings, loadPlan, showConfig, shownLines } from '../../src/config/index.ts'
@@ -136,6 +137,22 @@ function findExpensive(bytes: Buffer): void {
   const plan = { models: new Map(models), currency: 'USD' }
   const rule = spendingRules.find(({ id }) => id === 'expensive-model-without-limits')
   for (const _finding of rule?.look({ plan } as unknown as Parameters<Rule['look']>[0]) ?? []);
+}
+
+/** Each of many budgets refuses requests. */
+const refusing: Reader['kinds'] = {
+  budgets: bytes => {
+    const levels = Array.from({ length: bytes / 32 }, (_, i) => ({ level: 'key', name: `k${i}` }))
+    return Buffer.from(JSON.stringify(levels))
+  },
+}
+
+function findRefusals(bytes: Buffer): void {
+  const levels = JSON.parse(bytes.toString()) as readonly object[]
+  const data = { refused: true, per: 'total', amount: '1.00', spent: '1.00', currency: 'USD' }
+  const events = levels.map((level, id) => ({ id, kind: 'budget.exhausted', at: 1, data: { ...data, ...level } }))
+  const refusalOf = refusalFinder(events as unknown as Parameters<typeof refusalFinder>[0], 1)
+  for (const level of levels) refusalOf({ ...level, per: 'total', amount: 1, spent: 1, soft: false } as never)
 }
 
 function compareWildcards(bytes: Buffer): void {
@@ -327,6 +344,7 @@ export const readers: readonly Reader[] = [
   { name: 'shown configuration', kinds: withSecrets, bytesMax: 1 << 17, read: showWhole },
   { name: 'expensive models', kinds: added, bytesMax: 1 << 17, read: findExpensive },
   { name: 'wildcards', kinds: added, bytesMax: 1 << 17, read: compareWildcards },
+  { name: 'budgets that refuse', kinds: refusing, bytesMax: 1 << 17, read: findRefusals },
   { name: 'changed settings', kinds: added, bytesMax: 1 << 17, read: bytes => compareSettings({}, settingsIn(bytes)) },
   { name: 'configuration', kinds: configurations, bytesMax: 1 << 14, read: bytes => readYaml(bytes.toString()) },
 ]
