@@ -1,6 +1,6 @@
 import type { BudgetStatus, StoredEvent } from '../domain/index.ts'
 import { stillOpen } from './current-state.ts'
-import { findAlerts } from './alerts.ts'
+import { findAlerts, textOf } from './alerts.ts'
 
 const nothing = { webhooks: [], open: [], newest: { review: null, undelivered: new Map() }, certificateEnds: null }
 
@@ -14,7 +14,7 @@ export function refusalFinder(events: readonly StoredEvent[], now: number): (one
     { ...nothing, now },
   ).filter(({ kind, data }) => kind === 'budget.exhausted' && data['refused'] === true)
   // A budget has at most one alert.
-  const byBudget = new Map(alerts.map(alert => [`${String(alert.data['level'])} ${String(alert.data['name'])}`, alert]))
+  const byBudget = new Map(alerts.map(alert => [`${textOf(alert.data, 'level')} ${textOf(alert.data, 'name')}`, alert]))
   return one => {
     const own = byBudget.get(`${one.level} ${one.name}`)
     if (!own || one.soft) return undefined

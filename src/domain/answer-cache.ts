@@ -1,6 +1,5 @@
 import type { Awaitable } from '../util/awaitable.ts'
 import type { Micros } from '../util/units.ts'
-import type { Journal } from './journal.ts'
 
 /** The keys that share a cached answer: the key of the request, all keys of its user, or all keys of its group. */
 export const cacheScopes = ['key', 'user', 'group'] as const
@@ -59,16 +58,4 @@ export function priceOfHit({
   readonly timesMicros: number
 }): Micros {
   return each + Number((BigInt(full) * BigInt(timesMicros) + 500_000n) / 1_000_000n)
-}
-
-/**
- * Whether a model may have cached answers: it is in the configuration, or the log has a request of it. Otherwise, a
- * misspelled name would purge nothing and report success.
- */
-export async function mayHaveAnswers(
-  model: string,
-  { models }: { readonly models: ReadonlyMap<string, unknown> },
-  journal: Pick<Journal, 'list'>,
-): Promise<boolean> {
-  return models.has(model) || (await journal.list({ model, limit: 1 })).length > 0
 }
