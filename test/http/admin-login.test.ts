@@ -164,8 +164,9 @@ t.test('an attempt that could not be checked, or was right, counts for nothing',
     await t.rejects(
       guard.attempt('a', 'address', () => Promise.reject(new Error('busy'))),
       { message: 'busy' },
+      caseName({ i }),
     )
-    t.equal(await guard.attempt('a', 'address', () => true), true)
+    t.equal(await guard.attempt('a', 'address', () => true), true, caseName({ i }))
   }
   t.equal(await guard.attempt('a', 'address', () => undefined), undefined)
   await t.rejects(
