@@ -165,7 +165,7 @@ export async function isConsoleBuilt(): Promise<boolean> {
 export async function loadConfig(
   config: GatewayConfig,
   env: NodeJS.ProcessEnv = process.env,
-  { booksOnly = false }: { readonly booksOnly?: boolean } = {},
+  { booksOnly = false, again = false }: { readonly booksOnly?: boolean; readonly again?: boolean } = {},
 ): Promise<Loaded> {
   const [{ loadPlan }, { pluginFinder }, { knownNames }] = await Promise.all([
     import('./config/index.ts'),
@@ -173,7 +173,7 @@ export async function loadConfig(
     import('./gateway/known-names.ts'),
   ])
   const { file = 'gateway.yaml', ...given } = typeof config === 'string' ? { file: config } : config
-  return loadPlan({ file, ...given, env, booksOnly, ...pluginFinder(file), known: knownNames })
+  return loadPlan({ file, ...given, env, booksOnly, again, ...pluginFinder(file), known: knownNames })
 }
 
 /**

@@ -145,7 +145,7 @@ function splitMark(id: string): readonly [subject: string, mark: string] {
   return [id.slice(0, end), id.slice(end)]
 }
 
-function textOf(data: EventData, name: string): string {
+export function textOf(data: EventData, name: string): string {
   const value = data[name]
   return typeof value === 'string' ? value : ''
 }

@@ -1,33 +1,30 @@
 import type { BudgetStatus, StoredEvent } from '../domain/index.ts'
 import { stillOpen } from './current-state.ts'
-import { findAlerts } from './alerts.ts'
+import { findAlerts, textOf } from './alerts.ts'
 
 const nothing = { webhooks: [], open: [], newest: { review: null, undelivered: new Map() }, certificateEnds: null }
 
 /**
- * By budget, the time since which it has refused requests in its current period, in milliseconds since the epoch, even
+ * Finds the time since which a budget has refused requests in its current period, in milliseconds since the epoch, even
  * if something is left. A budget that was raised since, or that got a refund of the amount, is not included.
  */
-export function refusalsOf(
-  events: readonly StoredEvent[],
-  budgets: readonly BudgetStatus[],
-  now: number,
-): ReadonlyMap<BudgetStatus, number> {
+export function refusalFinder(events: readonly StoredEvent[], now: number): (one: BudgetStatus) => number | undefined {
   const alerts = findAlerts(
     events.filter(({ kind }) => kind.startsWith('budget.')),
     { ...nothing, now },
   ).filter(({ kind, data }) => kind === 'budget.exhausted' && data['refused'] === true)
-  return new Map(
-    budgets.flatMap((one): [BudgetStatus, number][] => {
-      const own = alerts.filter(({ data }) => data['level'] === one.level && data['name'] === one.name)
-      const [open] = stillOpen(own, {
-        keysOf: () => undefined,
-        budgetOf: () => ({
-          budgets: [{ amount: one.amount, per: one.per }],
-          spent: { day: 0, month: 0, total: 0, [one.per]: one.spent },
-        }),
-      })
-      return open?.at && !one.soft ? [[one, open.at]] : []
-    }),
-  )
+  // A budget has at most one alert.
+  const byBudget = new Map(alerts.map(alert => [`${textOf(alert.data, 'level')} ${textOf(alert.data, 'name')}`, alert]))
+  return one => {
+    const own = byBudget.get(`${one.level} ${one.name}`)
+    if (!own || one.soft) return undefined
+    const [open] = stillOpen([own], {
+      keysOf: () => undefined,
+      budgetOf: () => ({
+        budgets: [{ amount: one.amount, per: one.per }],
+        spent: { day: 0, month: 0, total: 0, [one.per]: one.spent },
+      }),
+    })
+    return open?.at ?? undefined
+  }
 }

@@ -1,5 +1,5 @@
 import { countsCell, factNames, type LogMatch, type LogRecord, logRecord, logView } from '../domain/index.ts'
-import { csvLine } from '../util/index.ts'
+import { csvLine, csvNames } from '../util/index.ts'
 import type { AdminRequest } from './api.ts'
 import { needOpenSession } from './session/sessions.ts'
 
@@ -93,7 +93,7 @@ const columns: readonly (readonly [name: string, read: Read])[] = [
   ['counts', ofBill(countsCell)],
   ...factNames.map(name => [name, ofBill(bill => bill.facts[name])] as const),
   ['end_user', ({ end_user: endUser }) => endUser],
-  ['tags', ({ tags }) => tags.join(' ')],
+  ['tags', ({ tags }) => csvNames(tags)],
   ['cache', ({ cache }) => cache],
   ['saved', ({ saved }) => saved],
   ['alias', ({ alias }) => alias],

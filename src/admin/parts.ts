@@ -190,7 +190,7 @@ export type AdminParts = {
   /** @throws Failure for the client */
   explain(plan: CompiledConfig, request: ImaginedRequest): RequestExplanation
   /** All prices of a plan. */
-  prices(plan: CompiledConfig): PriceList
+  prices(plan: CompiledConfig): Promise<PriceList>
   /** Deletes a stored object at the upstream and vendor key that created it. Never rejects. */
   deleteAtVendor(object: StoredObject): Promise<VendorDeletion>
   /** Reloads the configuration; undefined if another process decides that. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync, statSync } from 'node:fs'
 import { glob, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 
@@ -74,8 +74,10 @@ async function stampsOf(named: readonly string[], patterns: readonly string[]): 
   return stamps.join('\n')
 }
 
+/** Empty for a pipe, a device or a folder in the place of the file: reading it may block. */
 function readText(path: string): string | undefined {
   try {
+    if (!statSync(path).isFile()) return ''
     return readFileSync(path, 'utf8')
   } catch {
     return undefined

@@ -1,7 +1,6 @@
 import { modelMatcher, type OperationsByName, starsIn } from '../domain/index.ts'
 import { isAllFree } from './free-operations.ts'
 import type { Report } from './report.ts'
-import { suggest } from './suggest.ts'
 import { type Entry, findNode, type Path, type Tree } from './tree.ts'
 
 /** Names that the file may use without defining them; an absent list is not checked. */
@@ -60,7 +59,7 @@ function checkSimulators(root: Tree, known: readonly string[], report: Report): 
     if (name === undefined || known.includes(name)) continue
     const message = `there is no simulated upstream '${name}'`
     const remedy =
-      suggest(name, known) ??
+      report.suggest(name, known) ??
       `write the upstream's address, or one of ${known.map(one => `simulator:${one}`).join(', ')}`
     report.atValue(path, { code: 'simulator_unknown', message, remedy })
   }
@@ -77,10 +76,18 @@ function checkKind(root: Tree, key: 'storage' | 'counters', known: readonly stri
   })
 }
 
-function checkName(root: Tree, path: Path, kind: string, known: ReadonlySet<string>, report: Report): void {
+/** `own`: a known name that must not be used here. */
+function checkName(
+  root: Tree,
+  path: Path,
+  kind: string,
+  known: ReadonlySet<string>,
+  report: Report,
+  own?: string,
+): void {
   const name = textAt(root, path)
-  if (name === undefined || known.has(name)) return
-  const remedy = suggest(name, [...known])
+  if (name === undefined || (known.has(name) && name !== own)) return
+  const remedy = report.suggest(name, known, own)
   report.atValue(path, {
     code: `${kind.replace(' ', '_')}_unknown`,
     message: `there is no ${kind} '${name}'`,
@@ -120,10 +127,7 @@ function checkUpstreams(root: Tree, model: string, known: ReadonlySet<string>, r
 function checkFallbackNames(root: Tree, model: string, known: ReadonlySet<string>, report: Report): void {
   const path = ['models', model, 'fallbacks']
   for (const i of positionsOf(root, path)) {
-    const name = textAt(root, [...path, i])
-    if (name !== model && known.has(name ?? '')) continue
-    const others = new Set([...known].filter(other => other !== model))
-    checkName(root, [...path, i], 'fallback', others, report)
+    checkName(root, [...path, i], 'fallback', known, report, model)
   }
 }
 
@@ -227,7 +231,7 @@ function checkQuery(root: Tree, i: number, report: Report): void {
 function checkOperationKeys(root: Tree, path: Path, known: readonly string[], report: Report): void {
   for (const { key } of entriesOf(root, path)) {
     if (known.includes(key)) continue
-    const remedy = suggest(key, known)
+    const remedy = report.suggest(key, known)
     const message = `no route has the operation '${key}'`
     report.atKey([...path, key], { code: 'operation_unknown', message, ...(remedy && { remedy }) })
   }
@@ -253,7 +257,7 @@ function checkGroupModels(root: Tree, path: Path, { models, isKnown }: Known, re
   for (const i of positionsOf(root, path)) {
     const pattern = textAt(root, [...path, i])
     if (pattern === undefined || isKnown(pattern)) continue
-    const remedy = suggest(pattern, models)
+    const remedy = report.suggest(pattern, models)
     const message = `there is no model '${pattern}'`
     report.atValue([...path, i], { code: 'group_model_unknown', message, ...(remedy && { remedy }) })
   }
@@ -269,7 +273,7 @@ function checkAliases(root: Tree, path: Path, { models, isKnown }: Known, report
     }
     const model = textAt(root, at)
     if (model === undefined || (starsIn(model) === 0 && isKnown(model))) continue
-    const remedy = suggest(model, models)
+    const remedy = report.suggest(model, models)
     const message = `there is no model '${model}'`
     report.atValue(at, { code: 'alias_model_unknown', message, ...(remedy && { remedy }) })
   }

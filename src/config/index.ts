@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CompiledConfig, ConfigFiles } from '../domain/index.ts'
 import type { AnyPlugin } from '../plugin-api/index.ts'
-import { systemClock } from '../util/index.ts'
+import { readRegular, systemClock } from '../util/index.ts'
 import { buildParts, buildPlan, type Settings } from './build.ts'
 import { checkBudgets } from './check-budgets.ts'
 import { checkCredentials, noteEmptyCredentials, type ResolveSigner } from './check-credentials.ts'
@@ -75,6 +75,8 @@ export type LoadRequest = {
   readonly nameable?: Nameable
   /** The plan of a running gateway: a secret file that is empty now does not replace its earlier content. */
   readonly inUse?: CompiledConfig
+  /** True for a program that reads the file again later. With `inUse`, this is so too. */
+  readonly again?: boolean
   /**
    * True for commands that use only the storage: secrets for vendors, receivers and issuers may be missing. The plan
    * cannot serve requests.
@@ -117,7 +119,7 @@ export type Loaded =
  */
 export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const { file, env, resolvePlugin, knownPlugins = [], known = {} } = request
-  const text = request.text ?? (await readText(file))
+  const text = request.text ?? (await readText(request))
   if (typeof text !== 'string') return { ok: false, findings: [text] }
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const report = new Report(source)
@@ -224,12 +226,13 @@ const unreadable: { readonly [code: string]: readonly [string, string] } = {
   ENOENT: ['it does not exist', 'use -c FILE, or create one here with tollgate init'],
   ENOTDIR: ['a part of its path is a file', 'use -c FILE'],
   EISDIR: ['it is a folder', 'use -c with the file in it, such as FOLDER/gateway.yaml'],
+  ENOTFILE: ['it is a pipe or a device, which cannot be read again at a reload', 'save it to a file, and use -c FILE'],
   EACCES: ['this user may not read it', 'let the user that runs the gateway read it, or use -c FILE'],
 }
 
-async function readText(file: string): Promise<string | Finding> {
+async function readText({ file, inUse, again = inUse !== undefined }: LoadRequest): Promise<string | Finding> {
   try {
-    return await readFile(file, 'utf8')
+    return await (again ? readRegular(file) : readFile(file, 'utf8'))
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
     const [reason, remedy] = unreadable[code] ?? [

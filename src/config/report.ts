@@ -2,6 +2,7 @@ import { drawCaret } from './draw-caret.ts'
 import type { Finding } from './finding.ts'
 import type { Secrets } from './secrets.ts'
 import type { Source } from './source.ts'
+import { suggest } from './suggest.ts'
 import { type Found, findNode, formatPath, type Path, scalarsOf, type Span, type Tree } from './tree.ts'
 
 /** A finding without its line. */
@@ -18,10 +19,16 @@ export type PlacedDiagnostic = {
 
 export type Complaint = Omit<PlacedDiagnostic, 'path' | 'span'>
 
+/** Of this many known names, the similar one of a name is found in milliseconds. */
+const comparedMax = 100_000
+
 /** Collects all findings of one file, so that they are reported together. */
 export class Report {
   readonly #source: Source
   readonly #diagnostics: PlacedDiagnostic[] = []
+  /** The paths of unusable values, and of everything above them. */
+  readonly #broken = new Set<string>()
+  #compared = 0
   #root: Tree | undefined
 
   constructor(source: Source) {
@@ -35,6 +42,9 @@ export class Report {
 
   add(diagnostic: PlacedDiagnostic): void {
     this.#diagnostics.push(diagnostic)
+    if (!isError(diagnostic) || diagnostic.mild) return
+    for (let steps = 0; steps <= diagnostic.path.length; steps++)
+      this.#broken.add(keyOf(diagnostic.path.slice(0, steps)))
   }
 
   /** Adds the findings of another report for a part of this file. */
@@ -59,9 +69,18 @@ export class Report {
 
   /** Whether the value at the path, or any part of it, cannot be used. */
   broken(path: Path): boolean {
-    return this.#diagnostics.some(
-      diagnostic => isError(diagnostic) && !diagnostic.mild && isUnder(diagnostic.path, path),
-    )
+    return this.#broken.has(keyOf(path))
+  }
+
+  /**
+   * A suggestion for an unknown name. After many comparisons there are no more, because each reads all known names:
+   * a file may have thousands of names, and as many unknown ones.
+   */
+  suggest(name: string, known: Iterable<string>, own?: string): string | undefined {
+    if (this.#compared > comparedMax) return undefined
+    const names = [...known].filter(one => one !== own)
+    this.#compared += names.length
+    return suggest(name, names)
   }
 
   /** False where a placeholder replaces a value at the path, or below it. */
@@ -123,6 +142,6 @@ function isError(diagnostic: PlacedDiagnostic): boolean {
   return diagnostic.severity === undefined || diagnostic.severity === 'error'
 }
 
-function isUnder(path: Path, above: Path): boolean {
-  return path.length >= above.length && above.every((step, i) => String(step) === String(path[i]))
+function keyOf(path: Path): string {
+  return path.join('\0')
 }

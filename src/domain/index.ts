@@ -1,5 +1,6 @@
 export * from './account.ts'
 export * from './answer-cache.ts'
+export { mayHaveAnswers } from './may-have-answers.ts'
 export * from './extra-line-price.ts'
 export * from './billing-record.ts'
 export * from './body.ts'

@@ -56,8 +56,8 @@ export class TableRows<Row extends TableRow = TableRow> {
     }
   }
 
-  get ids(): readonly string[] {
-    return [...this.#byId.keys()]
+  get ids(): Iterable<string> {
+    return this.#byId.keys()
   }
 
   get(id: string): Row | undefined {

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { readFileSync, unwatchFile, watchFile } from 'node:fs'
+import { readFileSync, statSync, unwatchFile, watchFile } from 'node:fs'
 import { Server } from 'node:https'
 import { createSecureContext } from 'node:tls'
 import type { Log } from '../plugin-api/index.ts'
@@ -90,6 +90,8 @@ function readPair({ cert, key }: CertificateFiles): Pair {
 
 function read(file: string): Buffer {
   try {
+    // Reading a pipe would block the process.
+    if (!statSync(file).isFile()) throw new Error('it is not a file')
     return readFileSync(file)
   } catch (error) {
     throw new Error(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`, {

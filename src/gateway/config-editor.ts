@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { basename, dirname, relative, resolve } from 'node:path'
 import {
   applyEdits,
@@ -15,6 +14,7 @@ import {
   shownLines,
 } from '../config/index.ts'
 import type { CompiledConfig } from '../domain/index.ts'
+import { readRegular } from '../util/index.ts'
 import type { ConfigSource } from './config-source.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { replaceFiles, type Replacement, whyNotWritable, WriteError } from './write-files.ts'
@@ -204,7 +204,7 @@ async function replacementOf(
   before: ConfigTexts,
   after: Extract<Edited, { ok: true }>['texts'],
 ): Promise<Replacement> {
-  const old = await readFile(path, 'utf8')
+  const old = await readRegular(path)
   const start = old.startsWith(mark) ? mark : ''
   if (old !== start + textOf(before, path)) throw new WriteError('changed', path, 'it has changed in the meantime')
   return { path, before: old, after: start + textOf(after, path) }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import {
   type ConfigTexts,
   type Editable,
@@ -9,6 +8,7 @@ import {
 } from '../config/index.ts'
 import type { StoredConfig, CompiledConfig } from '../domain/index.ts'
 import type { AnyPlugin } from '../plugin-api/index.ts'
+import { readRegular } from '../util/index.ts'
 import { ConfigError } from './config-error.ts'
 import { knownNames } from './known-names.ts'
 import { chargesAlike, readableAgain } from './rate-stored-config.ts'
@@ -157,12 +157,12 @@ export class ConfigSource {
   /** As currently written. */
   async texts(): Promise<ConfigTexts> {
     const { text, parts } = this.#content
-    return { file: this.file, text: text ?? (await readFile(this.file, 'utf8')), ...(parts && { parts }) }
+    return { file: this.file, text: text ?? (await readRegular(this.file)), ...(parts && { parts }) }
   }
 
   /** The text with redacted secrets. */
   async show() {
     const { text, parts } = this.#content
-    return showConfig(this.file, text ?? (await readFile(this.file, 'utf8')), this.#env, parts)
+    return showConfig(this.file, text ?? (await readRegular(this.file)), this.#env, parts)
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type Model,
   notesOf,
@@ -10,17 +11,24 @@ import {
 } from '../domain/index.ts'
 import { concerned, explainRequest, operationsOf } from './explain.ts'
 
-const lists = new WeakMap<CompiledConfig, PriceList>()
+const lists = new WeakMap<CompiledConfig, Promise<PriceList>>()
+/** The prices of this many models take milliseconds. */
+const together = 8
 
-/** The prices of all offered models; computed once for a plan. */
-export function priceList(plan: CompiledConfig): PriceList {
+/** The prices of all offered models; computed once for a plan. Requests run between the steps. */
+export function priceList(plan: CompiledConfig): Promise<PriceList> {
   let list = lists.get(plan)
-  if (!list) {
-    const offered = pricedModels(plan).filter(model => model.enabled)
-    list = { currency: plan.currency, models: offered.map(model => priceModel(plan, model)) }
-    lists.set(plan, list)
-  }
+  if (!list) lists.set(plan, (list = priceAll(plan)))
   return list
+}
+
+async function priceAll(plan: CompiledConfig): Promise<PriceList> {
+  const models: PricedModel[] = []
+  for (const [i, model] of pricedModels(plan).entries()) {
+    if (i % together === together - 1) await nextTurn()
+    if (model.enabled) models.push(priceModel(plan, model))
+  }
+  return { currency: plan.currency, models }
 }
 
 /** Each plugin's prices for a model, in the order of the pipeline. */

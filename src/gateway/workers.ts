@@ -1,5 +1,4 @@
 import cluster, { type Worker as Child } from 'node:cluster'
-import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { getCompileCacheDir } from 'node:module'
 import { availableParallelism } from 'node:os'
@@ -13,7 +12,7 @@ import { logWarnings } from './log-warnings.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { Ids } from '../util/ids.ts'
 import type { ConfigCause, CompiledConfig, ReviewStatus } from '../domain/index.ts'
-import { systemClock } from '../util/index.ts'
+import { readRegular, systemClock } from '../util/index.ts'
 import { knownNames } from './known-names.ts'
 import { bind, unbind } from './listeners.ts'
 import {
@@ -171,12 +170,13 @@ async function readConfig(
   env: NodeJS.ProcessEnv,
   inUse?: CompiledConfig,
 ): Promise<{ written: Written; loaded: Loaded }> {
-  const text = await readFile(file, 'utf8').catch(() => undefined)
+  const text = await readRegular(file).catch(() => undefined)
   // Without a text, reading the file reports its problem.
   const content = text === undefined ? {} : { text }
   const loaded = await loadPlan({
     file,
     ...content,
+    again: true,
     env,
     ...(inUse && { inUse }),
     ...pluginFinder(file),

@@ -11,6 +11,11 @@ export function csvFile(lines: readonly string[]): string {
   return `\uFEFF${lines.map(line => `${line}\r\n`).join('')}`
 }
 
+/** Several names in one cell, separated by spaces; one with a space or a quote is written as in JSON. */
+export function csvNames(names: readonly string[]): string {
+  return names.map(name => (/[\s"]/.test(name) ? JSON.stringify(name) : name)).join(' ')
+}
+
 /** Escapes text that begins like a formula: people chose it. Some spreadsheets also read full-width signs. */
 function csvCell(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return ''

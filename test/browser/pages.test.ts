@@ -112,6 +112,36 @@ t.test('long names, large counts and a refund fit every list', { skip: browserMi
   t.strictSame(faults, [])
 })
 
+t.test('an e-mail address as a name takes at most two lines', { skip: browserMissing }, async t => {
+  const browsing = await browse(t)
+  const admin = await enterAsAdmin(browsing)
+  const names = ['ann@example.com', 'firstname.lastname@company.example']
+  for (const name of names) {
+    await admin.ask('PUT', `/api/users/${name}`, { keys_max: 5 })
+    const made = await admin.post('/api/keys', { name: 'notebook', user: name, budget: '1234.50' })
+    const authorization = `Bearer ${(made.body as { secret: string }).secret}`
+    await (
+      await browsing.post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a' }, { authorization })
+    ).text()
+  }
+  await browsing.settled()
+  const page = await browsing.newPage({ as: admin, language: 'en' })
+  await page.setViewportSize({ width: 1280, height: 900 })
+  for (const path of ['/tokens', '?by=user']) {
+    await page.goto(`${browsing.url}/console${path}`)
+    for (const [i, name] of names.entries()) {
+      const shown = page.getByRole('table').getByText(name, { exact: true })
+      await shown.first().waitFor()
+      for (const one of await shown.all()) {
+        const lines = await one.evaluate(
+          element => (element as unknown as { getClientRects(): { length: number } }).getClientRects().length,
+        )
+        t.ok(lines > 0 && lines <= i + 1, `${path}: ${name} takes ${lines} lines`)
+      }
+    }
+  }
+})
+
 t.test('every page forbids content from other origins', async t => {
   const browsing = await browse(t)
   for (const path of ['/console', '/console/login', '/console/logs/req_1', '/console/icon.svg', '/pricing', '/docs']) {

@@ -301,12 +301,20 @@ t.test('the live log opens again after a proxy has refused it, and after a new s
     await page.getByRole('cell', { name: model }).waitFor()
   }
   await shown('after-refusal')
+  const rowsDuringReload: number[] = []
+  await page.route(/\/api\/logs\?/, async route => {
+    rowsDuringReload.push(await page.getByRole('cell', { name: 'after-refusal' }).count())
+    await route.continue()
+  })
   await admin.ask('DELETE', '/api/session')
   await page.locator('dialog.cover [name=name]').fill('root')
   await page.locator('dialog.cover [name=password]').fill(passwordOfTests)
   await page.keyboard.press('Enter')
   await page.locator('dialog.cover').waitFor({ state: 'detached' })
   await shown('after-sign-in')
+  t.ok(rowsDuringReload.length > 0)
+  t.notOk(rowsDuringReload.includes(0), 'the rows stay while the list is loaded again')
+  t.equal(await page.getByRole('cell', { name: 'after-refusal' }).count(), 1)
   t.strictSame(faults, [])
 })
 

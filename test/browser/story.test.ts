@@ -1,7 +1,16 @@
 import OpenAI from 'openai'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { browse, browserMissing, isFirefox, leftOut, logIn, openClipboard, slowness } from '../harness/browser.ts'
+import {
+  browse,
+  browseAsAdmin,
+  browserMissing,
+  isFirefox,
+  leftOut,
+  logIn,
+  openClipboard,
+  slowness,
+} from '../harness/browser.ts'
 import { until } from '../harness/edits.ts'
 import { picture } from '../harness/pictures.ts'
 import { lookAt, showAs, sideways, variants } from '../harness/look-at.ts'
@@ -189,6 +198,18 @@ t.test(
     t.strictSame(faults, [])
   },
 )
+
+t.test('a refusal changes its language with the page', { skip }, async t => {
+  const { url, newPage } = await browseAsAdmin(t)
+  const page = await newPage({ language: 'en' })
+  await page.goto(`${url}/console/login`)
+  await page.locator('[name=name]').fill('root')
+  await page.locator('[name=password]').fill('not the password')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').getByText('Wrong name or password').waitFor()
+  await page.getByRole('button', { name: '中文' }).click()
+  await page.getByRole('alert').getByText('用户名或密码').waitFor()
+})
 
 t.test('language and theme are chosen once, and kept', { skip }, async t => {
   const browsing = await browse(t)

@@ -16,9 +16,10 @@ import { EventReader } from '../../plugins/token-usage/read-events.ts'
 import { MemberReader } from '../../plugins/token-usage/read-members.ts'
 import { EventReading, JsonReading } from '../../plugins/token-usage/reading.ts'
 import { StreamEstimate } from '../../plugins/token-usage/stream-estimate.ts'
+import { refusalFinder } from '../../src/admin/budget-refusals.ts'
 import type { Parts } from '../../src/config/build.ts'
 import { checkNames } from '../../src/config/check-names.ts'
-import { compareSettings, showConfig, shownLines } from '../../src/config/index.ts'
+import { compareSettings, loadPlan, showConfig, shownLines } from '../../src/config/index.ts'
 import { checkWildcards } from '../../src/config/check-wildcards.ts'
 import type { Rule } from '../../src/config/lint/rule.ts'
 import { spendingRules } from '../../src/config/lint/spending.ts'
@@ -99,6 +100,16 @@ const named: Reader['kinds'] = {
   models: bytes => withTree(entries(bytes, { models: i => `{ price: free, upstream: u, fallbacks: [m${i + 1}] }` })),
   groups: bytes =>
     withTree(entries(bytes, { models: () => '{ price: free, upstream: u }', groups: i => `{ models: [m${i >> 1}] }` })),
+  'unknown fallbacks': bytes =>
+    withTree(entries(bytes, { models: i => `{ price: free, upstream: u, fallbacks: [other-${i}] }` })),
+  'unknown families': bytes =>
+    withTree(entries(bytes, { models: i => `{ price: free, upstream: u, family: other-${i} }`, families: () => '{}' })),
+  'unknown models of groups': bytes =>
+    withTree(entries(bytes, { models: () => '{ price: free, upstream: u }', groups: i => `{ models: [other-${i}] }` })),
+  'unknown models of aliases': bytes =>
+    withTree(
+      entries(bytes, { models: () => '{ price: free, upstream: u }', groups: i => `{ aliases: { a: other-${i} } }` }),
+    ),
 }
 
 /** Each upstream has a secret of its own, and so has a comment. */
@@ -128,6 +139,22 @@ function findExpensive(bytes: Buffer): void {
   for (const _finding of rule?.look({ plan } as unknown as Parameters<Rule['look']>[0]) ?? []);
 }
 
+/** Each of many budgets refuses requests. */
+const refusing: Reader['kinds'] = {
+  budgets: bytes => {
+    const levels = Array.from({ length: bytes / 32 }, (_, i) => ({ level: 'key', name: `k${i}` }))
+    return Buffer.from(JSON.stringify(levels))
+  },
+}
+
+function findRefusals(bytes: Buffer): void {
+  const levels = JSON.parse(bytes.toString()) as readonly object[]
+  const data = { refused: true, per: 'total', amount: '1.00', spent: '1.00', currency: 'USD' }
+  const events = levels.map((level, id) => ({ id, kind: 'budget.exhausted', at: 1, data: { ...data, ...level } }))
+  const refusalOf = refusalFinder(events as unknown as Parameters<typeof refusalFinder>[0], 1)
+  for (const level of levels) refusalOf({ ...level, per: 'total', amount: 1, spent: 1, soft: false } as never)
+}
+
 function compareWildcards(bytes: Buffer): void {
   const wildcards = Object.keys(settingsIn(bytes)).map(name => ({ name: `${name}/*`, free: true }))
   checkWildcards({ models: new Map(), wildcards } as unknown as Parts, new Report(new Source('gateway.yaml', '')))
@@ -148,6 +175,16 @@ function withTree(whole: Buffer): Buffer {
   trees.set(whole, { source: new Source('gateway.yaml', text), root: readYaml(text).root as Tree })
   return whole
 }
+/** Each model has a mistake. */
+const mistaken: Reader['kinds'] = {
+  'no price': bytes => entries(bytes, { models: () => '{ family: f, upstream: u }' }),
+  'unknown routes': bytes => entries(bytes, { models: i => `{ routes: other-${i} }`, route_sets: () => '[]' }),
+}
+
+async function checkWhole(bytes: Buffer): Promise<void> {
+  await loadPlan({ file: 'gateway.yaml', text: bytes.toString(), env: {}, resolvePlugin: async () => undefined })
+}
+
 /** Only the check is measured. */
 const trees = new WeakMap<Uint8Array, { readonly source: Source; readonly root: Tree }>()
 
@@ -303,9 +340,11 @@ export const readers: readonly Reader[] = [
     read: bytes => gatherSecrets(undefined, '', []).mask(bytes.toString()),
   },
   { name: 'names of a configuration', kinds: named, bytesMax: 1 << 17, read: checkNamesIn },
+  { name: 'mistakes of a configuration', kinds: mistaken, bytesMax: 1 << 17, read: checkWhole },
   { name: 'shown configuration', kinds: withSecrets, bytesMax: 1 << 17, read: showWhole },
   { name: 'expensive models', kinds: added, bytesMax: 1 << 17, read: findExpensive },
   { name: 'wildcards', kinds: added, bytesMax: 1 << 17, read: compareWildcards },
+  { name: 'budgets that refuse', kinds: refusing, bytesMax: 1 << 17, read: findRefusals },
   { name: 'changed settings', kinds: added, bytesMax: 1 << 17, read: bytes => compareSettings({}, settingsIn(bytes)) },
   { name: 'configuration', kinds: configurations, bytesMax: 1 << 14, read: bytes => readYaml(bytes.toString()) },
 ]

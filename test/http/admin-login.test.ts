@@ -147,9 +147,32 @@ t.test('C2 passwords are hashed two at a time, and further attempts are refused'
 
 t.test('the guard bounds the addresses and accounts that it remembers', async t => {
   const guard = newGuard(address => address)
-  for (let i = 0; i < 10_050; i++) await guard.begin('a', `address ${i}`)
-  await t.resolves(guard.begin('a', 'address 0'), 'the oldest are forgotten')
-  await t.rejects(guard.begin('a', 'address 10049'), { code: 'slow_down' })
+  for (let i = 0; i < 10_050; i++) await guard.attempt('a', `address ${i}`, () => undefined)
+  await t.resolves(
+    guard.attempt('a', 'address 0', () => undefined),
+    'the oldest are forgotten',
+  )
+  await t.rejects(
+    guard.attempt('a', 'address 10049', () => undefined),
+    { code: 'slow_down' },
+  )
+})
+
+t.test('an attempt that could not be checked, or was right, counts for nothing', async t => {
+  const guard = newGuard(address => address)
+  for (let i = 0; i < 30; i++) {
+    await t.rejects(
+      guard.attempt('a', 'address', () => Promise.reject(new Error('busy'))),
+      { message: 'busy' },
+      caseName({ i }),
+    )
+    t.equal(await guard.attempt('a', 'address', () => true), true, caseName({ i }))
+  }
+  t.equal(await guard.attempt('a', 'address', () => undefined), undefined)
+  await t.rejects(
+    guard.attempt('a', 'address', () => true),
+    { code: 'slow_down' },
+  )
 })
 
 t.test('a common password is refused at its field', async t => {

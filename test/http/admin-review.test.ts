@@ -170,7 +170,10 @@ t.test('the price of an unavailable model is not revealed under any operation', 
 
 t.test('counts an IPv6 /64 as one address for password guesses', async t => {
   const guard = newGuard(networkOf)
-  for (let i = 0; i < 20; i++) await guard.begin(`user${i}`, `2001:db8::${i}`)
-  await t.rejects(guard.begin('root', '2001:db8::ffff'), { code: 'slow_down' })
-  await t.resolves(guard.begin('root', '2001:db8:0:1::1'))
+  for (let i = 0; i < 20; i++) await guard.attempt(`user${i}`, `2001:db8::${i}`, () => undefined)
+  await t.rejects(
+    guard.attempt('root', '2001:db8::ffff', () => undefined),
+    { code: 'slow_down' },
+  )
+  await t.resolves(guard.attempt('root', '2001:db8:0:1::1', () => undefined))
 })

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
 import { requestKey } from '../../plugins/answer-cache/request-key.ts'
 import { scanObject } from '../../src/engine/fields.ts'
@@ -505,7 +506,7 @@ t.test('administrators can stop the use of cached answers: of a model, of a key,
 })
 
 t.test('the command line and the admin API stop the use of cached answers', async t => {
-  const started = await startCached(t, '{ for: 1h }')
+  const started = await startCached(t, '{ for: 1h }', { onDisk: true })
   const { says, gateway, folder, keyId } = started
   const admin = await enterAsAdmin(started)
   const untilMissed = async (name: string): Promise<void> => {
@@ -536,10 +537,22 @@ t.test('the command line and the admin API stop the use of cached answers', asyn
     const ran = await runCli({ folder }, 'cache', 'purge', `--${field}`, name, '--reason', 'misspelled')
     t.match(ran, { code: 1, stderr: new RegExp(`'${name.replace('*', '\\*')}'`) }, `${field} ${name} by command`)
   }
+  await says(ask('a boat'))
+  const file = join(folder, 'gateway.yaml')
+  const text = await readFile(file, 'utf8')
+  await writeFile(file, text.replaceAll('sim-chat', 'renamed-chat'))
+  t.match(await gateway.reload(), { ok: true })
+  const ofRemoved = await admin.post('/api/cache/purge', { model: 'sim-chat', reason: 'removed, by API' })
+  t.ok(ofRemoved.status < 300, caseName({ status: ofRemoved.status, body: ofRemoved.body }))
+  const byCommand = await runCli({ folder }, 'cache', 'purge', '--model', 'sim-chat', '--reason', 'removed, by command')
+  t.match(byCommand, { code: 0 })
+  await writeFile(file, text)
+  t.match(await gateway.reload(), { ok: true })
+  await untilMissed('answers of a model that was removed in between')
   const trail = await gateway.storage.trail.list({ limit: 10 })
   t.same(
     trail.filter(({ action }) => action === 'answer_cache.purge').map(({ reason }) => reason),
-    ['by API', 'by command'],
+    ['removed, by command', 'removed, by API', 'by API', 'by command'],
   )
 })
 

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { reloadUnderLoad } from '../faults/reload-under-load.ts'
 import { askOnce } from '../harness/ask.ts'
@@ -54,6 +56,14 @@ t.test('an invalid file has no effect, and is reported with its position [O2]', 
     await writeFile(join(site.folder, 'bad.yaml'), text)
     t.equal((await runCli(site, 'check', `${bad}.yaml`)).code, 3, caseName({ name, text, expected }))
   }
+  const from = gateway.said().length
+  await rm(site.config)
+  await promisify(execFile)('mkfifo', [site.config])
+  t.match(
+    await gateway.hears(/it is a pipe or a device/, from),
+    ['it is a pipe or a device'],
+    'a pipe in the place of the file',
+  )
   t.notMatch(gateway.said(), /^reloaded/m)
   await gateway.stop()
 })

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Ajv } from 'ajv'
 import t from 'tap'
 import { errorShapes } from '../../src/admin/openapi/errors.ts'
@@ -19,7 +20,7 @@ const built = new URL('../../dist/pages/index.js', import.meta.url)
 const pages = (await import(built.href)) as Pages
 
 /** The page of a list with one image model of that name, with tiers of these sizes. */
-function renderModel(name: string, reaches: readonly TierReach[]): string {
+function renderModel(name: string, reaches: readonly TierReach[]): Promise<string> {
   const model: PricedModel = {
     name,
     family: 'a family',
@@ -37,7 +38,10 @@ function renderModel(name: string, reaches: readonly TierReach[]): string {
     overrides: [],
     times: [],
   }
-  return pages.renderPricing({ language: 'en', list: { currency: 'USD', models: [model] }, calculation: undefined })
+  return pages.renderPricing(
+    { language: 'en', list: { currency: 'USD', models: [model] }, calculation: undefined },
+    nextTurn,
+  )
 }
 
 t.test(
@@ -68,7 +72,7 @@ t.test(
     const list = { currency: 'USD', models: [model] }
     const request = { model: 'm-1', operation: 'image.generate', size: '', n: '1', fields: { quality: 'ultra' } }
     const calculation = { request, result: { kind: 'refused', message: 'no price for quality ultra' } } as const
-    const english = pages.renderPricing({ language: 'en', list, calculation })
+    const english = await pages.renderPricing({ language: 'en', list, calculation }, nextTurn)
     t.match(
       english,
       'The price of an image depends on its quality and tier; the tier is decided by what the response reports, or else by the returned image',
@@ -79,7 +83,7 @@ t.test(
     t.match(english, /name="field\.quality" value="ultra"/)
     t.match(english, '<option value="low">')
     t.match(english, 'field.quality=ultra', 'the link to the other language keeps the query')
-    const chinese = pages.renderPricing({ language: 'zh', list, calculation })
+    const chinese = await pages.renderPricing({ language: 'zh', list, calculation }, nextTurn)
     t.match(chinese, '图片的价格由 quality 和 tier 决定；档位依据响应中的尺寸，其次为返回的图片。')
     t.match(chinese, /每张图片.*0\.03/s)
   },
@@ -104,7 +108,7 @@ t.test('[14.10] the page of prices shows the prices of text under conditions, an
     times: [{ if: { region: 'us', speed: 'fast', input_from: 9 }, by: '1.1' }],
   }
   const list = { currency: 'USD', models: [model] }
-  const english = pages.renderPricing({ language: 'en', list, calculation: undefined })
+  const english = await pages.renderPricing({ language: 'en', list, calculation: undefined }, nextTurn)
   for (const row of [
     /Input tokens<.*?0\.5 .*?1M/s,
     /Input tokens<.*?more than 200,000 input tokens<.*?4\.44 .*?1M/s,
@@ -112,17 +116,51 @@ t.test('[14.10] the page of prices shows the prices of text under conditions, an
     /region us, speed fast, at least 9 input tokens<.*?Token price factor × 1\.1/s,
   ])
     t.match(english, row, String(row))
-  const chinese = pages.renderPricing({ language: 'zh', list, calculation: undefined })
+  const chinese = await pages.renderPricing({ language: 'zh', list, calculation: undefined }, nextTurn)
   t.match(chinese, /输入超过 200,000 词元<.*?4\.44/s)
   t.match(chinese, /服务档位 flex 或 batch，星期 mon-fri，时段 00:00-08:00，时区 Asia\/Shanghai</)
   const plain = { ...model, overrides: [], times: [] }
-  const without = pages.renderPricing({ language: 'en', list: { ...list, models: [plain] }, calculation: undefined })
+  const without = await pages.renderPricing(
+    { language: 'en', list: { ...list, models: [plain] }, calculation: undefined },
+    nextTurn,
+  )
   t.notMatch(without, /Condition<|condition/, 'no column and no text where nothing has conditions')
+})
+
+t.test('prices of many models are listed and rendered in steps, between which other pages are rendered', async t => {
+  const text = await readFile(shipped, 'utf8')
+  const many = Array.from(
+    { length: 200 },
+    (_, i) =>
+      `  many-${i}: { family: ${i % 2 ? 'chat, upstream: text, prices: { input: "1" } }' : 'alpha-image, upstream: alpha, prices: { 1K: "1", 2K: "1", 4K: "1" } }'}\n`,
+  )
+  const loaded = await loadConfig({ file: shipped, text: text.replace(/^models:\n/m, start => start + many.join('')) })
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings[0]))
+  let turns = 0
+  const count = (): void => {
+    turns++
+    counting = setImmediate(count)
+  }
+  let counting = setImmediate(count)
+  const list = await listPrices(loaded.plan)
+  clearImmediate(counting)
+  t.ok(turns > 20, `listed in ${turns} turns`)
+  let pauses = 0
+  const page = { language: 'en', list, calculation: undefined } as const
+  const [english, chinese] = await Promise.all([
+    pages.renderPricing(page, () => nextTurn(void pauses++)),
+    pages.renderPricing({ ...page, language: 'zh' }, nextTurn),
+  ])
+  t.ok(pauses > 100, `rendered in ${pauses} steps`)
+  for (const name of ['many-0', 'many-1', 'many-198', 'many-199']) t.match(english, name, name)
+  t.match(english, 'Input tokens')
+  t.notMatch(english, '图片档位', 'no step in the other language')
+  t.notMatch(chinese, 'Input tokens')
 })
 
 t.test('no input adds markup to a page', async t => {
   const hostile = `<a href="x" title='y'>&</a>`
-  const page = renderModel(hostile, [])
+  const page = await renderModel(hostile, [])
   t.notMatch(page, '<a href="x"')
   t.match(page, `id="m-&lt;a href=&quot;x&quot; title='y'>&amp;&lt;/a>"`, 'within a tag')
   t.match(page, `>&lt;a href=&quot;x&quot; title='y'>&amp;&lt;/a></h3>`, 'and between two')
@@ -130,16 +168,16 @@ t.test('no input adds markup to a page', async t => {
 
 t.test('characters that hide or reverse a text are displayed as escapes', async t => {
   for (const mark of ['\u202e', '\u200b', '\u2066', '\ufeff', '\u001b', '\u0000', '\u0085'])
-    t.match(renderModel(`a${mark}b`, []), '>a\ufffdb</h3>', caseName({ mark }))
-  t.match(renderModel('a\n\tb 中文 é', []), '>a\n\tb 中文 é</h3>')
+    t.match(await renderModel(`a${mark}b`, []), '>a\ufffdb</h3>', caseName({ mark }))
+  t.match(await renderModel('a\n\tb 中文 é', []), '>a\n\tb 中文 é</h3>')
 })
 
 t.test('a table omits empty columns, and labels each cell for screens that show it alone', async t => {
   const reason = { en: 'It never comes.', zh: '不会出现。' }
-  const bare = renderModel('a model', [{ kind: 'yes' }, { kind: 'yes' }])
+  const bare = await renderModel('a model', [{ kind: 'yes' }, { kind: 'yes' }])
   t.notMatch(bare, /Note/)
   t.match(bare, /<th role="rowheader" scope="row"[^>]*>1K<\/th><td role="cell" data-label="Long edge"/)
-  const html = renderModel('a model', [{ kind: 'yes' }, { kind: 'never', reason }])
+  const html = await renderModel('a model', [{ kind: 'yes' }, { kind: 'never', reason }])
   t.match(
     html,
     /<td role="cell" data-label="Note" class="wide vacant"><\/td>/,

@@ -72,6 +72,10 @@ t.test('an unreadable configuration: exit 3, and the remedy', async t => {
     code: 3,
     stderr: /the file cannot be read: EISDIR, it is a folder\n +use -c with the file in it/,
   })
+  t.match(await run({ by: ['bash', '-c', 'exec "$0" "$1" serve -c <(cat gateway.yaml)'] }), {
+    code: 3,
+    stderr: /the file cannot be read: ENOTFILE, it is a pipe or a device, .*\n +save it to a file, and use -c FILE/,
+  })
   if (isRoot) await chown(join(folder, 'gateway.yaml'), 0, 0)
   await chmod(join(folder, 'gateway.yaml'), isRoot ? 0o600 : 0)
   t.match(await run(), {

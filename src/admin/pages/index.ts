@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Failure, type Json, type CompiledConfig } from '../../domain/index.ts'
-import type { Schema } from '../../util/index.ts'
+import type { Awaitable, Schema } from '../../util/index.ts'
 import { type AnyRoute, type AdminRequest, defineRoute, Reply } from '../api.ts'
 import { chooseEncoding, compressOnTheWay } from '../encoding.ts'
 import { notBuilt } from '../not-built.ts'
@@ -40,7 +41,7 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
     access: 'anyone',
     summary: 'Get the price list: per tier, per unit, and for common sizes.',
     handle: (request: PageRequest) =>
-      sendKept(request, json, 'prices', plan => JSON.stringify(toPriceJson(request.parts.prices(plan)))),
+      sendKept(request, json, 'prices', async plan => JSON.stringify(toPriceJson(await request.parts.prices(plan)))),
   })
   const routes = [...api, pricesRoute]
 
@@ -48,14 +49,14 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
     return describeApi({ plan, routes, version: request.parts.facts.version, baseUrl: baseUrl(request), language })
   }
 
-  function sendKept(
+  async function sendKept(
     request: PageRequest,
     headers: Headers,
     name: string,
-    make: (plan: CompiledConfig) => string,
-  ): Reply {
+    make: (plan: CompiledConfig) => Awaitable<string>,
+  ): Promise<Reply> {
     const plan = request.parts.plan()
-    const { plain, zipped, etag } = cache.take(plan, name, () => make(plan))
+    const { plain, zipped, etag } = await cache.take(plan, name, () => make(plan))
     const tagged = { ...headers, etag }
     if (isKnown(String(request.headers['if-none-match']), etag)) return new Reply(304, tagged)
     if (!chooseEncoding(request.headers['accept-encoding'], ['gzip'])) return new Reply(200, tagged, plain)
@@ -75,12 +76,12 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
         const pages = await request.parts.pages()
         if (!pages) return notBuilt()
         const language = languageOf(request)
-        const render = (plan: CompiledConfig, calculation?: PricingCalculation) =>
-          pages.renderPricing({ language, list: request.parts.prices(plan), calculation })
-        const calculation = readCalculation(request)
+        const render = async (plan: CompiledConfig, calculation?: PricingCalculation) =>
+          pages.renderPricing({ language, list: await request.parts.prices(plan), calculation }, nextTurn)
+        const calculation = await readCalculation(request)
         if (!calculation) return sendKept(request, html, `pricing ${language}`, plan => render(plan))
         const result = calculate(request, calculation)
-        return sendOnce(request, html, render(request.parts.plan(), { request: calculation, result }))
+        return sendOnce(request, html, await render(request.parts.plan(), { request: calculation, result }))
       },
     }),
     defineRoute({
@@ -94,11 +95,11 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
         const pages = await request.parts.pages()
         if (!pages) return notBuilt()
         const language = languageOf(request)
-        return sendKept(request, referenceHtml, `docs ${language} ${baseUrl(request)}`, plan =>
+        return sendKept(request, referenceHtml, `docs ${language} ${baseUrl(request)}`, async plan =>
           pages.renderDocs({
             language,
             api: describe(request, plan, language),
-            list: request.parts.prices(plan),
+            list: await request.parts.prices(plan),
             families: [...plan.families.values()].map(({ name, notes }) => ({ name, notes })),
             errors: apiWords[language].errors,
             errorShapes,
@@ -138,13 +139,13 @@ function languageOf({ query, headers }: PageRequest): Language {
 
 type PricingCalculation = NonNullable<Parameters<Pages['renderPricing']>[0]['calculation']>
 
-function readCalculation({ query, parts }: PageRequest): Calculation | undefined {
+async function readCalculation({ query, parts }: PageRequest): Promise<Calculation | undefined> {
   const text = (name: string, otherwise: string): string => {
     const value = query[name]
     return typeof value === 'string' ? value.slice(0, 200) : otherwise
   }
   if (typeof query['model'] !== 'string') return undefined
-  const sizes = parts.prices(parts.plan()).models.flatMap(({ images }) => images?.sizes ?? [])
+  const sizes = (await parts.prices(parts.plan())).models.flatMap(({ images }) => images?.sizes ?? [])
   const operation = text('operation', sizes[0]?.operation ?? '')
   return {
     model: text('model', ''),

@@ -45,6 +45,7 @@ export type DocsPage = {
  * returns a whole document.
  */
 export type Pages = {
-  renderPricing(page: PricingPage): string
+  /** Very many prices are rendered in steps, and `pause` lets requests run between them. */
+  renderPricing(page: PricingPage, pause: () => Promise<unknown>): Promise<string>
   renderDocs(page: DocsPage): string
 }

@@ -4,6 +4,7 @@ import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { password, passwordGuess } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
+import { hasPassword } from '../session/need-fresh-sign-in.ts'
 import { endSession, revokeSessionKeys, sessionId, sessionKeyName } from '../session/sessions.ts'
 import { personOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
@@ -22,14 +23,11 @@ export const accountRoutes = [
     },
     status: 204,
     async handle(request) {
-      const { parts, body, remote, door } = request
+      const { parts, body, door } = request
       const { user, session } = personOf(request)
       checkPassword(body.password, user.name)
-      const takeBack = await door.guard.begin(user.name, remote)
-      const known = await parts.storage.users.passwordHash(user.name)
-      const right = await door.hashes.run(() => parts.verifyPassword(body.current, known ?? ''))
-      if (!right) throw refuse('invalid', 'password_current', {}, { param: 'current' })
-      takeBack()
+      if (!(await hasPassword(request, user.name, body.current)))
+        throw refuse('invalid', 'password_current', {}, { param: 'current' })
       const passwordHash = await door.hashes.run(() => parts.hashPassword(body.password))
       // A password that was set meanwhile has ended this session.
       if (!(await parts.storage.users.setPassword(user.name, passwordHash, user.name, session.hash)))

@@ -1,3 +1,4 @@
+import { mayHaveAnswers } from '../../domain/index.ts'
 import { defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
@@ -17,7 +18,12 @@ export const answerCacheRoutes = [
       additionalProperties: false,
       required: ['reason'],
       properties: {
-        model: { type: 'string', minLength: 1, maxLength: 200, description: 'Only responses of this model.' },
+        model: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 200,
+          description: 'Only responses of this model, which may be removed from the configuration.',
+        },
         key: { ...rowId, description: 'Only responses to requests of this key.' },
         reason,
       },
@@ -26,8 +32,8 @@ export const answerCacheRoutes = [
     async handle(request) {
       const { parts, body } = request
       const { user } = sessionUserOf(request)
-      // Without this check, a misspelled name would purge nothing and report success.
-      if (body.model !== undefined && !parts.plan().models.get(body.model))
+      const { journal } = parts.storage
+      if (body.model !== undefined && !(await mayHaveAnswers(body.model, parts.plan(), journal)))
         throw refuse('invalid', 'model_unknown', { model: body.model }, { param: 'model' })
       if (body.key !== undefined && !(await parts.storage.keys.find(body.key)))
         throw fail('not_found', {}, { param: 'key' })

@@ -11,7 +11,7 @@ import {
 import { formatMoney, parseMoney } from '../../util/index.ts'
 import { balanceAnswer, budgetMonthAnswer, budgetsAnswer, topUpAnswer } from '../response-schemas.ts'
 import { type AdminRequest, defineRoute } from '../api.ts'
-import { refusalsOf } from '../budget-refusals.ts'
+import { refusalFinder } from '../budget-refusals.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { ownerOf, sessionUserOf } from '../session-user.ts'
@@ -52,12 +52,12 @@ async function* showBudgets(
   const plan = parts.plan()
   const now = parts.clock.now()
   const { events } = await parts.storage.watch.alerts()
+  const refusalOf = refusalFinder(events, now)
   for await (const { budgets, names, endUsers } of readBudgets(parts.storage, { plan, now, ...which })) {
     countEndUsers(endUsers)
-    const refusals = refusalsOf(events, budgets, now)
     yield budgets.map(status => {
       const called = status.level === 'key' ? (names.get(status.name) ?? null) : null
-      return showBudget(status, { called, refused: refusals.get(status) }, now, plan.timeZone)
+      return showBudget(status, { called, refused: refusalOf(status) }, now, plan.timeZone)
     })
   }
 }

@@ -27,10 +27,8 @@ function show({ id, name, role, group, by, createdAt, expiresAt }: Invitation) {
 
 /** Slows down attempts to guess tokens. @throws Failure slow_down, invitation_unknown */
 async function needInvitation({ parts, door, remote }: AdminRequest, hash: string): Promise<Invitation> {
-  const takeBack = await door.guard.begin('', remote)
-  const invitation = await parts.storage.signIn.invitation(hash)
+  const invitation = await door.guard.attempt('', remote, () => parts.storage.signIn.invitation(hash))
   if (!invitation) throw fail('invitation_unknown')
-  takeBack()
   return invitation
 }
 

@@ -1,4 +1,4 @@
-import { type CompiledConfig, type Model, notesOf, serves } from '../../domain/index.ts'
+import { type CompiledConfig, type Model, notesOf, type PricedModel, serves } from '../../domain/index.ts'
 import { formatMoney } from '../../util/index.ts'
 import { showLimits } from '../../domain/shapes/limits.ts'
 import { explainAnswer, modelsAnswer, sessionKeyAnswer } from '../response-schemas.ts'
@@ -9,10 +9,7 @@ import { personOf, sessionUserOf } from '../session-user.ts'
 const perUnitDefault = 1
 
 /** A model in the form for the console; `per` is the quantity of a unit for its price. */
-function modelRecord(request: AdminRequest, model: Model) {
-  const { parts } = request
-  const plan = parts.plan()
-  const priced = parts.prices(plan).models.find(one => one.name === model.name)
+function modelRecord(request: AdminRequest, plan: CompiledConfig, model: Model, priced: PricedModel | undefined) {
   const per = new Map(priced?.units.map(unit => [unit.unit, unit.per]))
   return {
     name: model.name,
@@ -53,7 +50,11 @@ export const modelRoutes = [
     access: 'user',
     summary: 'List models with their prices and the location of each price in the configuration.',
     answer: modelsAnswer,
-    handle: request => ({ models: listedModels(request.parts.plan()).map(model => modelRecord(request, model)) }),
+    async handle(request) {
+      const plan = request.parts.plan()
+      const priced = new Map((await request.parts.prices(plan)).models.map(one => [one.name, one]))
+      return { models: listedModels(plan).map(model => modelRecord(request, plan, model, priced.get(model.name))) }
+    },
   }),
   defineRoute({
     method: 'POST',

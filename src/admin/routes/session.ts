@@ -54,19 +54,15 @@ export const sessionRoutes = [
       const ways = waysIn(parts.plan())
       if (await parts.storage.users.hasAdmin(ways)) throw done()
       checkPassword(body.password, body.name)
-      const takeBack = await guard.begin('', remote)
-      const passwordHash = await hashes.run(() => parts.hashPassword(body.password))
       const tokenHash = hashToken(body.token)
-      const claimed = await parts.storage.users.claimSetup({
-        tokenHash,
-        name: body.name,
-        group: 'default',
-        passwordHash,
-        ways,
+      const passwordHash = await guard.attempt('', remote, async () => {
+        const hash = await hashes.run(() => parts.hashPassword(body.password))
+        const asked = { tokenHash, name: body.name, group: 'default', passwordHash: hash, ways }
+        const claimed = await parts.storage.users.claimSetup(asked)
+        if (claimed === 'done') throw done()
+        return claimed === 'unknown' ? undefined : hash
       })
-      if (claimed === 'done') throw done()
-      if (claimed === 'unknown') throw refuse('invalid', 'setup_link', {}, { param: 'token' })
-      takeBack()
+      if (passwordHash === undefined) throw refuse('invalid', 'setup_link', {}, { param: 'token' })
       return enterByPassword(request, body.name, passwordHash)
     },
   }),
@@ -86,24 +82,20 @@ export const sessionRoutes = [
       const { parts, body, remote } = request
       const { guard, hashes, decoy } = request.door
       if (!waysIn(parts.plan()).passwords) throw fail('passwords_off')
-      const takeBack = await guard.begin(body.name, remote)
-      const known = await parts.storage.users.passwordHash(body.name)
-      // Hashes the password for unknown users too: the response time must not reveal which names exist.
-      const right = await hashes
-        .run(async () => parts.verifyPassword(body.password, known ?? (await decoy())))
-        .catch((error: unknown) => {
-          takeBack()
-          throw error
-        })
-      const user = right ? await parts.storage.users.find(body.name) : undefined
-      if (known === undefined || user?.status !== 'active') {
+      const known = await guard.attempt(body.name, remote, async () => {
+        const hash = await parts.storage.users.passwordHash(body.name)
+        // Hashes the password for unknown users too: the response time must not reveal which names exist.
+        const right = await hashes.run(async () => parts.verifyPassword(body.password, hash ?? (await decoy())))
+        const user = right ? await parts.storage.users.find(body.name) : undefined
+        return user?.status === 'active' ? hash : undefined
+      })
+      if (known === undefined) {
         parts.log.warn({ request: request.id, remote }, 'a login was refused')
         await noteRefused(request, body.name, 'password')
         throw fail('wrong_password')
       }
-      takeBack()
       guard.forgive(body.name, remote)
-      return enterByPassword(request, user.name, known)
+      return enterByPassword(request, body.name, known)
     },
   }),
   defineRoute({

@@ -1,4 +1,4 @@
-import type { Times } from '../../util/index.ts'
+import type { Awaitable, Times } from '../../util/index.ts'
 import { failToWait } from '../errors.ts'
 import type { NetworkRateLimit } from './network-rate-limit.ts'
 
@@ -44,8 +44,24 @@ export class LoginGuard {
     return { now, key, strikes }
   }
 
-  /** @returns a function that cancels the attempt, for one that succeeded or was none. @throws Failure slow_down */
-  async begin(account: string, address: string): Promise<() => void> {
+  /**
+   * Runs an attempt, which counts only if its result is undefined: one whose check could not run was none.
+   * @throws Failure slow_down, or the error of the check
+   */
+  async attempt<T>(account: string, address: string, check: () => Awaitable<T | undefined>): Promise<T | undefined> {
+    const cancel = await this.#begin(account, address)
+    try {
+      const found = await check()
+      if (found !== undefined) cancel()
+      return found
+    } catch (error) {
+      cancel()
+      throw error
+    }
+  }
+
+  /** @returns a function that cancels the attempt. @throws Failure slow_down */
+  async #begin(account: string, address: string): Promise<() => void> {
     const { now, key, strikes } = this.#look(account, address)
     const before = { ...strikes }
     strikes.count++

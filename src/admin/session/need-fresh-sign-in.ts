@@ -10,7 +10,7 @@ const freshMs = 600_000
  * session is not enough. @throws Failure sign_in_again, slow_down
  */
 export async function needFreshSignIn(request: AdminRequest, guess: string | undefined): Promise<void> {
-  const { parts, door, remote } = request
+  const { parts } = request
   const found = sessionUserOf(request)
   // Programs send their token with every request, so there is no unattended session.
   if ('token' in found) return
@@ -19,9 +19,18 @@ export async function needFreshSignIn(request: AdminRequest, guess: string | und
     if (parts.clock.now() - session.createdAt <= freshMs) return
     throw fail('sign_in_again', {}, { param: 'password' })
   }
-  const takeBack = await door.guard.begin(user.name, remote)
-  const known = await parts.storage.users.passwordHash(user.name)
-  if (!(await door.hashes.run(() => parts.verifyPassword(guess, known ?? ''))))
-    throw fail('sign_in_again', {}, { param: 'password' })
-  takeBack()
+  if (!(await hasPassword(request, user.name, guess))) throw fail('sign_in_again', {}, { param: 'password' })
+}
+
+/** Whether a password is that of the user. @throws Failure slow_down, busy */
+export async function hasPassword(
+  { parts, door, remote }: AdminRequest,
+  name: string,
+  guess: string,
+): Promise<boolean> {
+  const right = await door.guard.attempt(name, remote, async () => {
+    const known = await parts.storage.users.passwordHash(name)
+    return (await door.hashes.run(() => parts.verifyPassword(guess, known ?? ''))) || undefined
+  })
+  return right ?? false
 }

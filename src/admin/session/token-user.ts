@@ -32,7 +32,7 @@ export async function findTokenUser(
   await guard.refuseWaiting(account, remote)
   const token = readAdminSecret(secret) === undefined ? undefined : await parts.storage.adminTokens.find(hash)
   if (!token) {
-    await guard.begin(account, remote)
+    await guard.attempt(account, remote, () => undefined)
     throw fail('token_invalid', {}, challenge)
   }
   if (token.ips && !isTrusted(remote, token.ips)) throw fail('token_address', { address: remote })

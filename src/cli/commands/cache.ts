@@ -1,3 +1,4 @@
+import { mayHaveAnswers } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { actor, withStorage } from '../with-storage.ts'
 
@@ -10,10 +11,9 @@ type Options = {
 
 /** Purges cached responses: every gateway on the storage stops using them within a second. */
 export async function purgeCache({ config, model, key: keyId, reason }: Options): Promise<void> {
-  await withStorage(config, async (storage, { models }) => {
-    // Without this check, a misspelled name would purge nothing and report success.
-    if (model !== undefined && !models.get(model))
-      throw new Exit(exitCodes.failure, `there is no model '${model}' in ${config} (tollgate models list)`)
+  await withStorage(config, async (storage, plan) => {
+    if (model !== undefined && !(await mayHaveAnswers(model, plan, storage.journal)))
+      throw new Exit(exitCodes.failure, `there is no model '${model}' in ${config} or the log (tollgate models list)`)
     if (keyId !== undefined && !(await storage.keys.find(keyId)))
       throw new Exit(exitCodes.failure, `there is no key '${keyId}' (tollgate keys list)`)
     const scope = { ...(model !== undefined && { model }), ...(keyId !== undefined && { keyId }) }

@@ -33,7 +33,7 @@ export async function serve({ config }: { readonly config: string }): Promise<vo
 }
 
 async function open(config: string): Promise<Served> {
-  const loaded = await loadConfig(config)
+  const loaded = await loadConfig(config, process.env, { again: true })
   if (!loaded.ok) throw new Exit(exitCodes.configInvalid, await showFindings(loaded.findings))
   const { plan } = loaded
   try {

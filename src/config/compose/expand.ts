@@ -1,6 +1,5 @@
 import type { Report } from '../report.ts'
 import type { Source } from '../source.ts'
-import { suggest } from '../suggest.ts'
 import { type Entry, entryOf, type MapTree, type Tree, withEntry, withoutEntries } from '../tree.ts'
 import { mergeMaps } from './merge.ts'
 
@@ -125,7 +124,7 @@ function withRouteSets(root: MapTree, report: Report): MapTree {
       const value = withoutEntries(model.value, 'routes')
       return { ...model, value: withEntry(value, { key: 'upstreams', keySpan: routes.keySpan, value: set.value }) }
     }
-    const remedy = suggest(name, names)
+    const remedy = report.suggest(name, names)
     report.add({
       code: 'route_set_unknown',
       path: ['models', model.key, 'routes'],

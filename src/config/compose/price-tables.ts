@@ -2,7 +2,6 @@ import { costsTheSame, type FoundRow, TableRows } from '../../domain/index.ts'
 import { readYaml } from '../load.ts'
 import { Report } from '../report.ts'
 import type { Source } from '../source.ts'
-import { suggest } from '../suggest.ts'
 import {
   type Entry,
   entryOf,
@@ -150,7 +149,7 @@ function priceFrom(name: string, model: MapTree, from: Entry, rows: TableRows<Pl
   }
   const row = id === undefined ? undefined : rows.get(id)
   if (row) return takeRow(name, withoutEntries(model, 'prices'), row, report)
-  const near = id === undefined ? undefined : suggest(id, rows.ids)
+  const near = id === undefined ? undefined : report.suggest(id, rows.ids)
   const message =
     id === undefined ? 'found a value that is not a row name' : `no table of price_tables has a row '${id}'`
   const remedy = near ?? 'use the name of a row in the table'

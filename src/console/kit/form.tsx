@@ -8,7 +8,7 @@ import { FieldError } from './field-error.ts'
 import { problemText } from './problem.tsx'
 import { useOneAction } from './use-one-action.ts'
 
-type Refusal = { readonly field: string | null; readonly text: string }
+type Refusal = { readonly field: string | null; readonly text: () => string }
 
 const FormRefusal = createContext<Refusal | null>(null)
 
@@ -70,7 +70,7 @@ export function Form({
       <FormRefusal.Provider value={refusal}>{children}</FormRefusal.Provider>
       {refusal && refusal.field === null && (
         <p class="refusal" role="alert">
-          {refusal.text}
+          {refusal.text()}
         </p>
       )}
       <div class="form-end">
@@ -100,7 +100,8 @@ function readValues(fields: FormData, given: FormData): Values {
 /** A browser gives an incomplete date the value of an empty one. @throws FieldError */
 function refuseIncomplete({ elements }: HTMLFormElement): void {
   for (const one of elements)
-    if (one instanceof HTMLInputElement && one.validity.badInput) throw new FieldError(one.name, t('date.incomplete'))
+    if (one instanceof HTMLInputElement && one.validity.badInput)
+      throw new FieldError(one.name, () => t('date.incomplete'))
 }
 
 /** The API returns limits as an object; a form has a field for each. */
@@ -109,11 +110,11 @@ function innermost(field: string): string {
 }
 
 function readRefusal(error: unknown, form: HTMLFormElement, fieldOf: (field: string) => string): Refusal {
-  if (error instanceof FieldError) return { field: error.field, text: error.message }
+  if (error instanceof FieldError) return { field: error.field, text: error.text }
   if (!(error instanceof ApiError)) throw error
   const field = error.field === null ? null : fieldOf(error.field)
   const known = field !== null && form.elements.namedItem(field) !== null
-  return { field: known ? field : null, text: problemText(error) }
+  return { field: known ? field : null, text: () => problemText(error) }
 }
 
 export type FieldProps = {
@@ -133,7 +134,7 @@ export function Field({
 }) {
   const id = useId()
   const refusal = useContext(FormRefusal)
-  const wrong = refusal?.field === name ? refusal.text : null
+  const wrong = refusal?.field === name ? refusal.text() : null
   const described = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(' ')
   return (
     <div class="field">

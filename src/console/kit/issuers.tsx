@@ -13,7 +13,7 @@ export function Issuers({
   readonly of: WaysIn
   readonly onPick: (issuer: string) => Promise<void>
 }) {
-  const [refusal, setRefusal] = useState<string | null>(null)
+  const [refusal, setRefusal] = useState<ApiError | null>(null)
   const [busy, setBusy] = useState(false)
   if (issuers.length === 0) return null
   if (at !== null && at !== location.origin)
@@ -30,7 +30,7 @@ export function Issuers({
       await onPick(name)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      setRefusal(problemText(error))
+      setRefusal(error)
       setBusy(false)
     }
   }
@@ -43,7 +43,7 @@ export function Issuers({
       ))}
       {refusal !== null && (
         <p class="refusal" role="alert">
-          {refusal}
+          {problemText(refusal)}
         </p>
       )}
     </div>

@@ -9,8 +9,8 @@ const lengthMax = 128
 export function readPassword(values: Values): string {
   const password = values.get('password')
   if (password.length < lengthMin || password.length > lengthMax)
-    throw new FieldError('password', t('password.length', { min: lengthMin, max: lengthMax }))
-  if (password !== values.get('again')) throw new FieldError('again', t('password.differs'))
+    throw new FieldError('password', () => t('password.length', { min: lengthMin, max: lengthMax }))
+  if (password !== values.get('again')) throw new FieldError('again', () => t('password.differs'))
   return password
 }
 

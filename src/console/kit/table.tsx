@@ -56,33 +56,58 @@ export function Table<Row>({
 }: TableProps<Row>) {
   const [sorting, setSorting] = useState<Sorting | null>(null)
   const rows = sortedRows(given, columns, sorting, isLast)
-  const cells = rows.map(row => columns.map(({ cell }) => cell(row)))
-  const shown = columns.map(({ sparse }, i) => !sparse || cells.some(row => !isEmpty(row[i])))
+  const shown = columns.filter(({ sparse, cell }) => !sparse || rows.some(row => !isEmpty(cell(row))))
   // Roles are explicit, because a browser drops implicit roles if the style is not that of a table.
   return (
     <table class={dense ? 'table dense' : 'table'} role="table" aria-label={label}>
-      <thead role="rowgroup">
-        <tr role="row">
-          {columns.map(
-            (column, i) => shown[i] && <Head key={column.head} of={column} sorting={sorting} onSort={setSorting} />,
-          )}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        {rows.map((row, at) => (
-          <tr
-            key={rowKey(row)}
-            role="row"
-            class={[rowClass?.(row), opens && 'opens'].filter(Boolean).join(' ')}
-            {...(opens && { onClick: openRow })}
-          >
-            {columns.map(
-              (column, i) => shown[i] && <Cell key={column.head} of={column} row={row} value={cells[at]?.[i]} />,
-            )}
-          </tr>
-        ))}
-      </tbody>
+      <TableHead columns={shown} sorting={sorting} onSort={setSorting} />
+      <TableRows columns={shown} rows={rows} rowKey={rowKey} rowClass={rowClass} opens={opens} />
     </table>
+  )
+}
+
+/** The head of a table. */
+export function TableHead<Row>({
+  columns,
+  sorting = null,
+  onSort,
+}: {
+  readonly columns: readonly Column<Row>[]
+  readonly sorting?: Sorting | null
+  readonly onSort?: (sorting: Sorting) => void
+}) {
+  return (
+    <thead role="rowgroup">
+      <tr role="row">
+        {columns.map(column => (
+          <Head key={column.head} of={column} sorting={sorting} onSort={onSort} />
+        ))}
+      </tr>
+    </thead>
+  )
+}
+
+type RowsProps<Row> = Pick<TableProps<Row>, 'columns' | 'rows' | 'rowKey' | 'opens'> & {
+  readonly rowClass?: TableProps<Row>['rowClass'] | undefined
+}
+
+/** Rows of a table: all of them, or some of very many. */
+export function TableRows<Row>({ columns, rows, rowKey, rowClass, opens = false }: RowsProps<Row>) {
+  return (
+    <tbody role="rowgroup">
+      {rows.map(row => (
+        <tr
+          key={rowKey(row)}
+          role="row"
+          class={[rowClass?.(row), opens && 'opens'].filter(Boolean).join(' ')}
+          {...(opens && { onClick: openRow })}
+        >
+          {columns.map(column => (
+            <Cell key={column.head} of={column} row={row} value={column.cell(row)} />
+          ))}
+        </tr>
+      ))}
+    </tbody>
   )
 }
 
@@ -93,7 +118,7 @@ function Head<Row>({
 }: {
   readonly of: Column<Row>
   readonly sorting: Sorting | null
-  readonly onSort: (sorting: Sorting) => void
+  readonly onSort: ((sorting: Sorting) => void) | undefined
 }) {
   const isSorted = sorting?.head === head
   const way = isSorted ? (sorting.down ? 'descending' : 'ascending') : undefined
@@ -105,7 +130,7 @@ function Head<Row>({
         <button
           type="button"
           class="sort"
-          onClick={() => onSort({ head, down: isSorted ? !sorting.down : numeric === true })}
+          onClick={() => onSort?.({ head, down: isSorted ? !sorting.down : numeric === true })}
         >
           {head}
           <span aria-hidden="true">{isSorted ? (sorting.down ? '↓' : '↑') : '↕'}</span>

@@ -123,8 +123,9 @@ function ViewForm({
         onCancel={onClose}
         onSubmit={async values => {
           const name = values.get('name').trim()
-          if (name === '' || name.length > nameMax) throw new FieldError('name', t('views.length', { max: nameMax }))
-          if (isFull && !of) throw new FieldError('name', t('views.full', { max: viewsMax }))
+          if (name === '' || name.length > nameMax)
+            throw new FieldError('name', () => t('views.length', { max: nameMax }))
+          if (isFull && !of) throw new FieldError('name', () => t('views.full', { max: viewsMax }))
           await onKeep({ put: { name, query: here }, before: of?.name })
         }}
       >

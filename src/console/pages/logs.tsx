@@ -1,7 +1,7 @@
 import { useRoute } from 'preact-iso'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { queryText } from '../api/call.ts'
-import { useLoad } from '../api/load.ts'
+import { type Load, useLoad } from '../api/load.ts'
 import { useMay, useSession } from '../api/session.ts'
 import type { Histogram, LogList, LogRecord } from '../api/shapes.ts'
 import { useTail } from '../api/tail.ts'
@@ -39,7 +39,7 @@ export function Logs() {
   const load = useLoad<LogList>(`/logs${page}`)
   const histogram = useLoad<Histogram>(`/logs/histogram${filterText}`)
   const live = query['live'] === '1' && !query['before']
-  const fresh = useFresh(live ? filterText : null, load.reload)
+  const fresh = useFresh(live ? filterText : null, load)
   const id = params['id']
   const keys = { names: load.last?.key_names ?? {}, sessions: new Set(load.last?.key_sessions) }
   const columns = readColumns(query['cols'])
@@ -144,17 +144,20 @@ function Actions({
 }
 
 /** Requests that ended since the page was opened, newest first. */
-function useFresh(filterText: string | null, reload: () => void) {
+function useFresh(filterText: string | null, { value, reload }: Load<LogList>) {
   const [records, setRecords] = useState(none)
+  const listed = useRef<ReadonlySet<string>>(new Set())
   const state = useTail(filterText, record =>
     setRecords(before => [record, ...before.filter(one => one.id !== record.id)].slice(0, liveMax)),
   )
   useEffect(() => setRecords(none), [filterText])
   useEffect(() => {
     if (state !== 'live') return
-    // The list was loaded earlier, and lacks what ended before the stream was connected, also again.
-    setRecords(none)
+    // The list was loaded earlier, and lacks what ended before the stream was connected, also again. The new list has
+    // the records of the earlier stream, or newer ones: these stay until it is there.
+    listed.current = new Set(records.map(record => record.id))
     reload()
   }, [state])
+  useEffect(() => setRecords(now => now.filter(record => !listed.current.has(record.id))), [value])
   return { records, state }
 }

@@ -148,8 +148,21 @@ function columns(readsAll: boolean, query: string, rows: readonly Key[]): readon
         </div>
       ),
     },
-    ...(readsAll ? [{ head: t('user'), wide: true, cell: (key: Key) => <span class="theirs">{key.user}</span> }] : []),
-    { head: t('group'), cell: key => key.group },
+    readsAll
+      ? {
+          head: t('user'),
+          wide: true,
+          cell: key => (
+            <div>
+              <span class="theirs">{key.user}</span>
+              <br />
+              <span class="quiet">
+                {t('group')} {key.group}
+              </span>
+            </div>
+          ),
+        }
+      : { head: t('group'), cell: key => key.group },
     { head: t('tokens.models'), wide: true, cell: key => key.models?.join(', ') ?? t('all') },
     {
       head: t('tokens.budget'),

@@ -3,7 +3,7 @@ import { renderToString } from 'preact-render-to-string'
 import type { Pages } from '../../admin/pages/page-data.ts'
 import type { PriceList } from '../../domain/price-list.ts'
 import type { Language } from '../words/index.ts'
-import { Prices, Pricing } from './pricing.tsx'
+import { partsOfPrices, pricesPlace, Pricing } from './pricing.tsx'
 import { Reference } from './reference.tsx'
 import { setPageLanguage } from './words.ts'
 
@@ -13,24 +13,41 @@ import { setPageLanguage } from './words.ts'
 const invisible = /(?![\n\t])[\p{Cc}\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
 
 /** The rendered prices of a list in each language, which take most of the page's time. */
-const written = new WeakMap<PriceList, Map<Language, string>>()
+const written = new WeakMap<PriceList, Map<Language, Promise<string>>>()
 
-function writePrices(list: PriceList, language: Language): string {
+function writePrices(list: PriceList, language: Language, pause: () => Promise<unknown>): Promise<string> {
   let ofList = written.get(list)
   if (!ofList) written.set(list, (ofList = new Map()))
   let prices = ofList.get(language)
-  if (prices === undefined) ofList.set(language, (prices = renderToString(<Prices of={list} />)))
+  if (!prices) ofList.set(language, (prices = writeParts(list, language, pause)))
   return prices
 }
 
+async function writeParts(list: PriceList, language: Language, pause: () => Promise<unknown>): Promise<string> {
+  const written: string[] = []
+  for (const part of partsOfPrices(list)) {
+    await pause()
+    // Another page may have been rendered since the last step.
+    setPageLanguage(language)
+    written.push(typeof part === 'string' ? part : write(part()))
+  }
+  return written.join('')
+}
+
+function write(node: VNode): string {
+  return renderToString(node).replaceAll(invisible, '\ufffd')
+}
+
 function writeDocument(page: VNode): string {
-  return `<!doctype html>\n${renderToString(page).replaceAll(invisible, '\ufffd')}\n`
+  return `<!doctype html>\n${write(page)}\n`
 }
 
 /** The public price page. The calculator is a form with its result on the same page. */
-export const renderPricing: Pages['renderPricing'] = page => {
+export const renderPricing: Pages['renderPricing'] = async (page, pause) => {
+  const prices = await writePrices(page.list, page.language, pause)
   setPageLanguage(page.language)
-  return writeDocument(<Pricing of={page} prices={writePrices(page.list, page.language)} />)
+  const [before, after] = writeDocument(<Pricing of={page} />).split(pricesPlace)
+  return [before, after].join(prices)
 }
 
 /** The public API reference, from the same document as `/openapi.json`. */

@@ -1,10 +1,11 @@
+import type { VNode } from 'preact'
 import type { PricingPage } from '../../admin/pages/page-data.ts'
 import type { PricedModel, PriceList } from '../../domain/price-list.ts'
 import type { PriceConditions } from '../../domain/usage.ts'
 import { Empty } from '../kit/empty.tsx'
 import { Money } from '../kit/money.tsx'
 import { Notes } from '../kit/notes.tsx'
-import { type Column, Table } from '../kit/table.tsx'
+import { type Column, Table, TableHead, TableRows } from '../kit/table.tsx'
 import { tConditions } from '../words/condition.ts'
 import { tEdge } from '../words/edge.ts'
 import { language, tName } from '../words/index.ts'
@@ -14,8 +15,10 @@ import { type ImageModel, imageModels, tRule } from './image-models.ts'
 import { Sizes } from './sizes.tsx'
 import { t } from './words.ts'
 
-/** `prices` is the rendered `Prices`, cached for a list, because only the calculator's result differs. */
-export function Pricing({ of, prices }: { readonly of: PricingPage; readonly prices: string }) {
+/** The place of the prices in the page: they are rendered once, because only the calculator's result differs. */
+export const pricesPlace = '<!--prices-->'
+
+export function Pricing({ of }: { readonly of: PricingPage }) {
   const { list, calculation } = of
   const drawn = imageModels(list.models)
   return (
@@ -28,7 +31,7 @@ export function Pricing({ of, prices }: { readonly of: PricingPage; readonly pri
       <h1>{t('nav.pricing')}</h1>
       <p class="lead">{t('pricing.lead', { currency: list.currency })}</p>
       {drawn.length > 0 && <Calculator models={drawn} currency={list.currency} calculation={calculation} />}
-      <div class="chapters" dangerouslySetInnerHTML={{ __html: prices }} />
+      <div class="chapters" dangerouslySetInnerHTML={{ __html: pricesPlace }} />
     </Document>
   )
 }
@@ -39,27 +42,33 @@ function queryOf({ fields, ...params }: NonNullable<PricingPage['calculation']>[
   return { ...params, ...Object.fromEntries(named) }
 }
 
+/** A part of the prices: text as it is, or a node that is created in the language of its step. */
+type Part = string | (() => VNode)
+
+/** The number of rows that are rendered in one step. */
+const together = 50
+
 /** All prices: per image, and by use. */
-export function Prices({ of: { currency, models } }: { readonly of: PriceList }) {
+export function* partsOfPrices({ currency, models }: PriceList): Generator<Part> {
   const drawn = imageModels(models)
   const used = models.filter(model => model.images === null || model.units.length > 0)
-  return (
-    <>
-      {models.length === 0 && <Empty title={t('pricing.nothing')} />}
-      {drawn.length > 0 && (
-        <section class="chapter" aria-labelledby="images">
-          <h2 id="images">{t('pricing.images')}</h2>
-          <p>{t(drawn.every(isPlain) ? 'pricing.images.text' : 'pricing.images.more')}</p>
-          {drawn.map(model => (
-            <ImagePrices key={model.name} of={model} currency={currency} />
-          ))}
-        </section>
-      )}
-      {used.length > 0 && <UsePrices models={used} currency={currency} />}
-      <p>
-        <a href="/api/pricing">{t('pricing.json')}</a>
-      </p>
-    </>
+  if (models.length === 0) yield () => <Empty title={t('pricing.nothing')} />
+  if (drawn.length > 0) {
+    yield '<section class="chapter" aria-labelledby="images">'
+    yield () => (
+      <>
+        <h2 id="images">{t('pricing.images')}</h2>
+        <p>{t(drawn.every(isPlain) ? 'pricing.images.text' : 'pricing.images.more')}</p>
+      </>
+    )
+    for (const model of drawn) yield () => <ImagePrices of={model} currency={currency} />
+    yield '</section>'
+  }
+  if (used.length > 0) yield* partsOfUses(used, currency)
+  yield () => (
+    <p>
+      <a href="/api/pricing">{t('pricing.json')}</a>
+    </p>
   )
 }
 
@@ -164,15 +173,47 @@ function usesOf({ name: model, units, overrides, times, free }: PricedModel): re
   ]
 }
 
-function UsePrices({ models, currency }: { readonly models: readonly PricedModel[]; readonly currency: string }) {
+function* partsOfUses(models: readonly PricedModel[], currency: string): Generator<Part> {
   const rows = models.flatMap(usesOf)
-  const columns: readonly Column<Use>[] = [
+  const hasValue = columnsOfUses(currency).map(({ has }) => !has || rows.some(has))
+  const columns = () => columnsOfUses(currency).filter((_, i) => hasValue[i])
+  yield '<section class="chapter" aria-labelledby="use">'
+  yield () => (
+    <>
+      <h2 id="use">{t('pricing.use')}</h2>
+      <p>{t('pricing.use.text')}</p>
+      {rows.some(({ when }) => when) && <p>{t('pricing.use.overrides')}</p>}
+    </>
+  )
+  yield '<div class="sheet"><table class="table" role="table" aria-labelledby="use">'
+  yield () => <TableHead columns={columns()} />
+  for (let at = 0; at < rows.length; at += together)
+    yield () => (
+      <TableRows
+        columns={columns()}
+        rows={rows.slice(at, at + together)}
+        rowKey={({ model, when, by }) => `${model} ${JSON.stringify(when)} ${by ?? ''}`}
+      />
+    )
+  yield '</table></div></section>'
+}
+
+/** All columns; `has`: whether a row has a value there. */
+function columnsOfUses(currency: string): readonly (Column<Use> & { readonly has?: (row: Use) => boolean })[] {
+  return [
     { head: t('model'), heading: true, wide: true, cell: ({ model }) => model },
-    { head: t('pricing.use.when'), sparse: true, wide: true, cell: ({ when }) => when && tConditions(when) },
+    {
+      head: t('pricing.use.when'),
+      sparse: true,
+      wide: true,
+      has: ({ when }) => when !== undefined,
+      cell: ({ when }) => when && tConditions(when),
+    },
     ...mainUnits.map(unit => ({
       head: tName('unit', unit),
       sparse: true,
       numeric: true,
+      has: ({ prices }: Use) => prices.some(one => one.unit === unit),
       cell: ({ prices }: Use) => {
         const found = prices.find(one => one.unit === unit)
         return found && <Money exact amount={found.price} currency={currency} per={found.per} />
@@ -181,6 +222,7 @@ function UsePrices({ models, currency }: { readonly models: readonly PricedModel
     {
       head: t('pricing.use.other'),
       sparse: true,
+      has: use => use.free === true || use.by !== undefined || othersOf(use).length > 0,
       cell: use => {
         if (use.free) return t('free')
         if (use.by !== undefined) return `${t('price.factor')} × ${use.by}`
@@ -188,26 +230,15 @@ function UsePrices({ models, currency }: { readonly models: readonly PricedModel
       },
     },
   ]
-  return (
-    <section class="chapter" aria-labelledby="use">
-      <h2 id="use">{t('pricing.use')}</h2>
-      <p>{t('pricing.use.text')}</p>
-      {rows.some(({ when }) => when) && <p>{t('pricing.use.overrides')}</p>}
-      <div class="sheet">
-        <Table
-          label={t('pricing.use')}
-          columns={columns}
-          rows={rows}
-          rowKey={({ model, when, by }) => `${model} ${JSON.stringify(when)} ${by ?? ''}`}
-        />
-      </div>
-    </section>
-  )
+}
+
+function othersOf({ prices }: Use): Use['prices'] {
+  return prices.filter(({ unit }) => !mainUnits.some(one => one === unit))
 }
 
 /** Prices of units without a column; nothing if there are none. */
-function otherPrices({ prices }: Use, currency: string) {
-  const others = prices.filter(({ unit }) => !mainUnits.some(one => one === unit))
+function otherPrices(use: Use, currency: string) {
+  const others = othersOf(use)
   if (others.length === 0) return null
   return (
     <ul class="bare">

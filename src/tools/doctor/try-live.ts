@@ -38,10 +38,10 @@ const errorCharsMax = 300
  * Every operation that creates images, of the offered models that cost money; with `simulated` also those of simulated
  * upstreams.
  */
-export function planLive(plan: CompiledConfig, simulated: boolean): readonly LiveTrial[] {
+export async function planLive(plan: CompiledConfig, simulated: boolean): Promise<readonly LiveTrial[]> {
   const pictures = new Set(operations.filter(({ traits }) => traits.images !== undefined).map(({ name }) => name))
   const trials: LiveTrial[] = []
-  for (const { name, operations: served } of priceList(plan).models) {
+  for (const { name, operations: served } of (await priceList(plan)).models) {
     const model = plan.models.get(name)
     if (!simulated && model?.upstreams.every(({ upstream }) => upstream.url.startsWith('simulator:'))) continue
     for (const operation of served.filter(one => pictures.has(one)))

@@ -37,7 +37,7 @@ export async function listPricesInUse(file: string, env: Environment): Promise<L
   const loaded = await loadPlan({ file, env, ...pluginFinder(file), known: knownNames })
   if (!loaded.ok) return loaded
   const { plan, priceRows: rows } = loaded
-  const prices = pricesInUse(plan, { list: priceList(plan), rows, values: loaded.trace() })
+  const prices = pricesInUse(plan, { list: await priceList(plan), rows, values: loaded.trace() })
   return { ok: true, currency: plan.currency, prices }
 }
 

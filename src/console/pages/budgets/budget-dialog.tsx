@@ -67,11 +67,11 @@ export function NewBudget({ onDone, onClose }: { readonly onDone: () => void; re
         onCancel={onClose}
         onSubmit={async values => {
           const name = values.get('whose')
-          if (name === '') throw new FieldError('whose', t('required'))
+          if (name === '') throw new FieldError('whose', () => t('required'))
           const budget = readAmount('budget', values)
           await setBudget(level, name, { budget, ...periodIn(values, { hasSoft: true }) }).catch((error: unknown) => {
             throw error instanceof ApiError && error.status === 404
-              ? new FieldError('whose', problemText(error))
+              ? new FieldError('whose', () => problemText(error))
               : error
           })
           onDone()
@@ -149,7 +149,7 @@ function TopUp({
       onCancel={onClose}
       onSubmit={async values => {
         const amount = readAmount('amount', values)
-        if (amount === null) throw new FieldError('amount', t('required'))
+        if (amount === null) throw new FieldError('amount', () => t('required'))
         const note = values.get('note').trim()
         // If the answer is lost and the form is sent again, nothing is added twice.
         const body = { amount, paid_in: paidIn, ...(note !== '' && { note }) }

@@ -259,7 +259,7 @@ function Decide({
       onCancel={() => setOpen(false)}
       onSubmit={async values => {
         const reason = values.get('reason').trim()
-        if (reason.length < reasonMin) throw new FieldError('reason', t('reason.short', { min: reasonMin }))
+        if (reason.length < reasonMin) throw new FieldError('reason', () => t('reason.short', { min: reasonMin }))
         const amount = values.get('amount').trim()
         const decided = { reason, ...(amount !== '' && { amount }) }
         // If the answer is lost and the form is sent again, nothing is refunded twice.

@@ -45,8 +45,8 @@ export function Images({ models, operation, edit }: BenchProps & { readonly edit
   })
   const ask = (values: Values) => {
     const text = values.get('prompt').trim()
-    if (text === '') throw new FieldError('prompt', t('required'))
-    if (edit && files.length === 0) throw new FieldError('image', t('play.image.needed'))
+    if (text === '') throw new FieldError('prompt', () => t('required'))
+    if (edit && files.length === 0) throw new FieldError('image', () => t('play.image.needed'))
     const fields = { prompt: text, n, size: size.trim(), quality, response_format: format }
     return (model: string) => {
       const given = Object.entries({ model, ...fields }).filter(([, value]) => value !== '')

@@ -67,12 +67,12 @@ function Shown({ blob, number }: { readonly blob: Blob; readonly number: number 
           src={address}
           alt={t('play.image', { number })}
           onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) => setSize(`${naturalWidth}x${naturalHeight}`)}
-          onError={() => setSize(t('play.unreadable'))}
+          onError={() => setSize('')}
         />
       )}
       <figcaption class="inline">
         <span>
-          {size} · {bytes(blob.size)} · {extension}
+          {size || t('play.unreadable')} · {bytes(blob.size)} · {extension}
         </span>
         <a href={address} download={`image-${number}.${extension}`}>
           {t('save')}

@@ -14,7 +14,7 @@ import { Turns, useTurns } from './turns.tsx'
 /** @throws FieldError */
 function need(values: Values, name: string): string {
   const text = values.get(name).trim()
-  if (text === '') throw new FieldError(name, t('required'))
+  if (text === '') throw new FieldError(name, () => t('required'))
   return text
 }
 
@@ -24,7 +24,7 @@ function numberOf(values: Values, name: string, isWhole: boolean): number | unde
   if (text === '') return undefined
   const number = Number(text)
   if (!Number.isFinite(number) || number < 0 || (isWhole && !Number.isInteger(number)))
-    throw new FieldError(name, t('play.number'))
+    throw new FieldError(name, () => t('play.number'))
   return number
 }
 
@@ -147,7 +147,7 @@ export function Transcription(of: BenchProps) {
       {...of}
       ask={() => {
         const [file] = files
-        if (!file) throw new FieldError('file', t('required'))
+        if (!file) throw new FieldError('file', () => t('required'))
         return model => {
           const body = new FormData()
           body.append('model', model)

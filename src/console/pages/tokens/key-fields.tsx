@@ -36,7 +36,7 @@ export function KeyFields({ of }: { readonly of?: Key }) {
 /** The form's values in the API's format. @throws FieldError */
 export function readKeyFields(values: Values): { readonly [name: string]: unknown } {
   const text = (name: string) => values.get(name).trim()
-  if (text('name') === '') throw new FieldError('name', t('required'))
+  if (text('name') === '') throw new FieldError('name', () => t('required'))
   return {
     name: text('name'),
     ...(values.has('group') && { group: text('group') || null }),

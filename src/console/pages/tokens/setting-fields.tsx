@@ -149,7 +149,7 @@ export function readLimits(values: Values, prefix = ''): Limits {
 /** A typed amount; null for none. @throws FieldError */
 export function readAmount(name: string, values: Values): string | null {
   const text = values.get(name).trim()
-  if (!/^(?:\d{1,9}(?:\.\d{1,6})?)?$/.test(text)) throw new FieldError(name, t('tokens.budget.wrong'))
+  if (!/^(?:\d{1,9}(?:\.\d{1,6})?)?$/.test(text)) throw new FieldError(name, () => t('tokens.budget.wrong'))
   return text || null
 }
 
@@ -166,7 +166,7 @@ export function changedBudget(values: Values, prefix = '') {
 
 /** @throws FieldError */
 export function readWhole(name: string, text: string, mayBeNone = false): number {
-  if (!(mayBeNone ? /^\d{1,6}$/ : /^[1-9]\d{0,8}$/).test(text)) throw new FieldError(name, t('whole'))
+  if (!(mayBeNone ? /^\d{1,6}$/ : /^[1-9]\d{0,8}$/).test(text)) throw new FieldError(name, () => t('whole'))
   return Number(text)
 }
 

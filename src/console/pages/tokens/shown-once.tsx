@@ -27,9 +27,9 @@ export function ShownOnce({ made, onClose }: { readonly made: KeyWithSecret; rea
 
 /** Requests the list of models with the key, as a client does. */
 function TestKey({ secret }: { readonly secret: string }) {
-  const [message, setMessage] = useState('')
+  const [message, setMessage] = useState(() => (): string => '')
   const test = async () => {
-    setMessage(t('loading'))
+    setMessage(() => () => t('loading'))
     try {
       const response = await fetch('/v1/models', {
         headers: { authorization: `Bearer ${secret}` },
@@ -37,18 +37,19 @@ function TestKey({ secret }: { readonly secret: string }) {
       })
       const body = (await response.json()) as { data?: readonly unknown[]; error?: { message?: string } }
       setMessage(
-        response.ok
-          ? t('test.works', { count: body.data?.length ?? 0 })
-          : t('test.refused', { status: response.status, message: body.error?.message ?? '' }),
+        () => () =>
+          response.ok
+            ? t('test.works', { count: body.data?.length ?? 0 })
+            : t('test.refused', { status: response.status, message: body.error?.message ?? '' }),
       )
     } catch {
-      setMessage(t('problem.offline'))
+      setMessage(() => () => t('problem.offline'))
     }
   }
   return (
     <div class="inline">
       <Button onClick={test}>{t('test')}</Button>
-      <span role="status">{message}</span>
+      <span role="status">{message()}</span>
     </div>
   )
 }

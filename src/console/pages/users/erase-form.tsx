@@ -25,7 +25,7 @@ export function EraseForm({
       kind="danger"
       onCancel={onClose}
       onSubmit={async values => {
-        if (values.get('typed').trim() !== name) throw new FieldError('typed', t('users.erase.differs'))
+        if (values.get('typed').trim() !== name) throw new FieldError('typed', () => t('users.erase.differs'))
         const body = values.has('password') ? { password: values.get('password') } : {}
         try {
           await call(`/users/${encodeURIComponent(name)}`, { method: 'DELETE', body })

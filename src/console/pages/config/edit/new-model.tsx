@@ -22,12 +22,13 @@ export function NewModel({ editable, onClose }: { readonly editable: Editable; r
         onCancel={onClose}
         onSubmit={async values => {
           const name = values.get('name').trim()
-          if (name === '') throw new FieldError('name', t('refusal.missing', { field: t('model') }))
-          if (editable.models.some(model => model.name === name)) throw new FieldError('name', t('edit.new.exists'))
+          if (name === '') throw new FieldError('name', () => t('refusal.missing', { field: t('model') }))
+          if (editable.models.some(model => model.name === name))
+            throw new FieldError('name', () => t('edit.new.exists'))
           const prices = units.flatMap(unit => {
             const price = values.get(`prices.${unit}`).trim()
             if (price !== '' && !/^\d{1,9}(?:\.\d{1,6})?$/.test(price))
-              throw new FieldError(`prices.${unit}`, t('edit.wrong.decimal'))
+              throw new FieldError(`prices.${unit}`, () => t('edit.wrong.decimal'))
             return price === '' ? [] : [[unit, price] as const]
           })
           const [kind, place] = split(values.get('served'))

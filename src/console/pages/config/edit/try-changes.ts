@@ -30,7 +30,7 @@ export async function tryChanges(
 ): Promise<void> {
   const all = [...gathered, ...wanted]
   if (all.length > changesMax)
-    throw new FieldError([...fields.values()][0] ?? '', t('edit.too_many', { most: changesMax }))
+    throw new FieldError([...fields.values()][0] ?? '', () => t('edit.too_many', { most: changesMax }))
   let proposal: Proposal
   try {
     proposal = await propose(all)
@@ -39,11 +39,11 @@ export async function tryChanges(
     const { path } = all.find(one => one.path.join('.') === error.field) ?? {}
     const name = path && fieldOf(pathText(path), fields)
     if (name === undefined) throw inWords(error)
-    throw new FieldError(name, problemText(inWords(error)))
+    throw new FieldError(name, () => problemText(inWords(error)))
   }
   for (const finding of proposal.findings) {
     const name = finding.severity === 'error' ? fieldOf(finding.path, fields) : undefined
-    if (name !== undefined) throw new FieldError(name, findingText(finding))
+    if (name !== undefined) throw new FieldError(name, () => findingText(finding))
   }
 }
 

@@ -77,12 +77,12 @@ const isWithin = (path: Path, above: Path): boolean =>
 /** @throws FieldError */
 function readValue({ name, kind }: EntryField, text: string): Value {
   if (kind === 'decimal') {
-    if (!/^\d{1,9}(?:\.\d{1,6})?$/.test(text)) throw new FieldError(name, t('edit.wrong.decimal'))
+    if (!/^\d{1,9}(?:\.\d{1,6})?$/.test(text)) throw new FieldError(name, () => t('edit.wrong.decimal'))
     return text
   }
   if (kind === 'whole' || kind === 'number') {
     const isNumber = kind === 'whole' ? /^\d{1,15}$/.test(text) : /^\d{1,9}(?:\.\d{1,6})?$/.test(text)
-    if (!isNumber) throw new FieldError(name, t(kind === 'whole' ? 'edit.wrong.whole' : 'edit.wrong.decimal'))
+    if (!isNumber) throw new FieldError(name, () => t(kind === 'whole' ? 'edit.wrong.whole' : 'edit.wrong.decimal'))
     return Number(text)
   }
   if (kind === 'day' && /^\d{1,2}$/.test(text)) return Number(text)
