@@ -1,4 +1,6 @@
 import { readFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import type { Key, Storage } from '../../src/domain/index.ts'
@@ -461,6 +463,58 @@ await t.test('a missing database is reported at the start, without the password'
     message: /^(?!.*a-password).*127\.0\.0\.1:1\/test\d+: .*ECONNREFUSED/,
   })
 })
+
+await t.test(
+  'an address that cannot be used is reported with its remedy, and without any part of the password',
+  async t => {
+    const [, place = ''] = /@(.+)$/.exec(await postgres.createDatabase()) ?? []
+    const passwords = ['se?cret', 'se#cret', 'se/cret', 's@e:c/r#e?t', '%ff']
+    for (const password of passwords) {
+      const url = `postgres://tollgate:${password}@${place}`
+      const refused = (await open(url).catch((error: unknown) => error)) as Error
+      t.match(
+        refused,
+        { code: 'storage_unavailable', message: /percent codes, such as %40 for @/ },
+        caseName({ password }),
+      )
+      t.notMatch(inspect(refused, { depth: 9 }), /[:/](?:se|s@|e:c|r#e)|cret|%ff/, caseName({ password }))
+    }
+    const noFile = `postgres://tollgate@${place}?sslrootcert=/nope/ca.pem`
+    await t.rejects(open(noFile), {
+      message: /: a file that the address names cannot be read \(ENOENT: .*\/nope\/ca\.pem/,
+    })
+    const noSchema = `postgres://tollgate@${place}?options=-csearch_path%3Dnowhere`
+    await t.rejects(open(noSchema), {
+      code: 'storage_unavailable',
+      message: /: no schema of the search path exists; create one, or set another search path for the role/,
+    })
+  },
+)
+
+await t.test(
+  'a server that wants a missing password: reported with its remedy, and the connection is closed',
+  async t => {
+    const sockets: Socket[] = []
+    const server = createServer(socket => {
+      sockets.push(socket)
+      // AuthenticationSASL, then AuthenticationSASLContinue.
+      const answers = ['R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0', 'R\0\0\0\x09\0\0\0\x0bx']
+      socket.on('data', () => socket.write(answers.shift() ?? '', 'latin1')).on('error', () => undefined)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    })
+    const { port } = server.address() as AddressInfo
+    await t.rejects(open(`postgres://tollgate@127.0.0.1:${port}/x`), {
+      code: 'storage_unavailable',
+      message: /^the storage cannot be written: postgres:\/\/127\.0\.0\.1:\d+\/x: the server wants a password: /,
+    })
+    await until(() => sockets.every(({ closed, readableEnded }) => closed || readableEnded))
+    t.equal(sockets.length, 1, 'there is no second attempt')
+  },
+)
 
 await t.test(
   'a role without rights and a database without writes are reported at the start, and by doctor',

@@ -1,4 +1,4 @@
-import { Pool, type PoolClient, type QueryResult } from 'pg'
+import { Client, Pool, type PoolClient, type QueryResult } from 'pg'
 import type { Query, Rows, QueryProgram } from '../query.ts'
 import { prepare } from './translate.ts'
 
@@ -26,9 +26,31 @@ export const uncheckedName = 'tollgate'
 /** The application name of this version. */
 const ownName = 'tollgate gateway'
 
+/** An address may set this name too. */
+const renameUnchecked = `SELECT set_config('application_name', '${ownName}', false)
+  WHERE current_setting('application_name') = '${uncheckedName}'`
+
+/** Ends a connection that could not be made: pg leaves its socket open, which keeps the process alive. */
+class EndingClient extends Client {
+  override connect(): Promise<Client>
+  override connect(callback: Connected): void
+  override connect(callback?: Connected): Promise<Client> | undefined {
+    const connected = super.connect()
+    connected.catch(() => void this.end())
+    if (callback === undefined) return connected
+    connected.then(
+      () => callback(null, this),
+      (error: unknown) => callback(error as Error),
+    )
+    return undefined
+  }
+}
+type Connected = (error: Error | null, client?: Client) => void
+
 /** Connections to the database of an address, opened when needed and kept. */
 export function createPool(url: string, connectionsMax: number, statementMax = statementMs): Pool {
   const pool = new Pool({
+    Client: EndingClient,
     connectionString: url,
     max: connectionsMax,
     connectionTimeoutMillis: connectMs,
@@ -40,7 +62,9 @@ export function createPool(url: string, connectionsMax: number, statementMax = s
     pipeline: true,
     // The next statement waits for this one.
     onConnect: client =>
-      void client.query(`${settings}; SET statement_timeout = ${statementMax}`).catch(() => undefined),
+      void client
+        .query(`${settings}; SET statement_timeout = ${statementMax}; ${renameUnchecked}`)
+        .catch(() => undefined),
   })
   // A broken connection reports the error here as well as to its user, whose statement fails.
   pool.on('connect', client => client.on('error', () => undefined))
@@ -48,10 +72,13 @@ export function createPool(url: string, connectionsMax: number, statementMax = s
   return pool
 }
 
-/** The destination of an address for messages: without the password. */
+/** The destination of an address for messages. Leaves out what may be a part of a password with special characters. */
 export function describePlace(url: string): string {
-  const [, scheme, place = ''] = /^(\w+:\/\/)([^?]*)/.exec(url) ?? []
-  return scheme === undefined ? url : scheme + place.slice(place.lastIndexOf('@') + 1)
+  const [, scheme, socket = '…'] = /^(\w+:\/\/)(?:(?:[^@/?#]*@)?(\/[^@?#]*)(?:\?[^@]*)?$)?/.exec(url) ?? []
+  const parsed = URL.parse(url)
+  if (scheme === undefined || parsed === null || parsed.host === '') return `${scheme ?? ''}${socket}`
+  const { host, pathname, search, hash } = parsed
+  return `${scheme}${`${pathname}${search}${hash}`.includes('@') ? '…' : host + pathname}`
 }
 
 /** Work on one connection. Sends statements without rows without waiting for their results; `settle` waits for all. */

@@ -5,6 +5,7 @@ import { groupsHeldSql, toGroupHeld } from '../groups-held.ts'
 import { migrations } from '../migrations/list.ts'
 import type { StorageState } from '../options.ts'
 import { createPool, describePlace } from './connect.ts'
+import { storageFailure } from './failure.ts'
 
 /** Inspects a database without changing it. @throws Error if it does not answer */
 export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): Promise<StorageState> {
@@ -35,6 +36,9 @@ export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): P
       // The server read its clock between the two readings of the local clock.
       skewMs: skewOf(Number(row?.now), sentAt, answeredAt),
     }
+  } catch (error) {
+    if (error instanceof StorageError) throw error
+    throw new Error(storageFailure(error), { cause: error })
   } finally {
     await pool.end()
   }

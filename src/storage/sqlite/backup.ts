@@ -1,5 +1,17 @@
 import { existsSync, statSync } from 'node:fs'
-import { access, chmod, chown, constants, copyFile, type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
+import {
+  access,
+  chmod,
+  chown,
+  constants,
+  copyFile,
+  type FileHandle,
+  link,
+  open,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Audit } from '../../domain/index.ts'
 import type { Clock } from '../../util/index.ts'
