@@ -8,6 +8,7 @@ import { systemClock } from '../../src/util/index.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { claimStorage, inspectStorage } from '../../src/storage/index.ts'
 import { createPool } from '../../src/storage/postgres/connect.ts'
+import { storageFailure } from '../../src/storage/postgres/failure.ts'
 import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import { holdOf, line, newKey, silentLog } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
@@ -490,6 +491,51 @@ await t.test(
     })
   },
 )
+
+await t.test('a database that cannot store every text is refused before its tables are created', async t => {
+  const url = await postgres.createDatabase()
+  const { pathname } = new URL(url)
+  const owner = await postgres.connect(url)
+  t.teardown(() => owner.end())
+  await owner.query(`CREATE DATABASE ${pathname.slice(1)}_latin ENCODING 'LATIN1' TEMPLATE template0`)
+  const latin = `${url}_latin`
+  const message =
+    /its encoding LATIN1 lacks characters of other languages; create it with ENCODING 'UTF8' TEMPLATE template0/
+  await t.rejects(open(latin), { code: 'storage_unavailable', message })
+  t.match(await inspectStorage(latin), { exists: false, unwritable: message })
+})
+
+await t.test('settings of the database that change how SQL is read do not matter', async t => {
+  const url = await postgres.createDatabase()
+  const { pathname } = new URL(url)
+  const owner = await postgres.connect(url)
+  t.teardown(() => owner.end())
+  const settings = {
+    standard_conforming_strings: 'off',
+    bytea_output: 'escape',
+    datestyle: 'SQL, DMY',
+    timezone: 'Asia/Kathmandu',
+    default_transaction_isolation: 'serializable',
+  }
+  for (const [name, value] of Object.entries(settings))
+    await owner.query(`ALTER DATABASE ${pathname.slice(1)} SET ${name} = '${value}'`)
+  const storage = await open(url)
+  const key = await storage.keys.create(newKey())
+  const { facts } = holdOf(key, 100)
+  storage.ledger.post(facts, [line(0)], 'confirmed')
+  await storage.flush()
+  t.match(await storage.ledger.find(facts.id), { state: 'settled', amount: 40_000 })
+  t.same((await storage.books.verify()).problems, [])
+  await storage.close()
+})
+
+await t.test('statements that a pooler mixes up are reported with the remedy', t => {
+  for (const code of ['26000', '42P05']) {
+    const error = Object.assign(new Error('prepared statement "q1" …'), { severity: 'ERROR', code })
+    t.match(storageFailure(error), /^a pooler shares .*; use session pooling \(prepared statement/, caseName({ code }))
+  }
+  t.end()
+})
 
 await t.test(
   'a server that wants a missing password: reported with its remedy, and the connection is closed',

@@ -19,7 +19,8 @@ const keepAliveMs = 30_000
 const connectMs = 2_000
 
 const settings = `SET synchronous_commit = on; SET idle_in_transaction_session_timeout = ${idleMs}; SET lock_timeout = 0;
-  SET client_min_messages = warning; SET default_transaction_isolation = 'read committed'`
+  SET client_min_messages = warning; SET default_transaction_isolation = 'read committed';
+  SET standard_conforming_strings = on`
 
 /** The application name of versions that did not check the schema before each commit. */
 export const uncheckedName = 'tollgate'

@@ -21,6 +21,10 @@ const sameRow = '23505'
 const noRight = '42501'
 const rights =
   'the role may not do this; grant it SELECT, INSERT, UPDATE and DELETE on the tables, and CREATE on the schema for migrations'
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html: a prepared statement is of another session. */
+const preparedElsewhere = new Set(['26000', '42P05'])
+const pooled =
+  'a pooler shares connections between transactions without support for prepared statements; use session pooling'
 /** A retry does not help: the address is wrong. */
 const wrongAddress = new Set(['28', '3D', '3F'])
 
@@ -36,7 +40,8 @@ export function storageFailure(error: unknown): string | undefined {
   const fault = addressFault(error)
   if (fault !== undefined) return fault
   if (state === undefined) return `the database does not answer (${messageOf(error)})`
-  const reason = state === noRight ? rights : serverClasses.get(state.slice(0, 2))
+  const known = preparedElsewhere.has(state) ? pooled : serverClasses.get(state.slice(0, 2))
+  const reason = state === noRight ? rights : known
   return reason === undefined ? undefined : `${reason} (${messageOf(error)})`
 }
 
