@@ -505,7 +505,7 @@ await t.test('a database that cannot store every text is refused before its tabl
   t.match(await inspectStorage(latin), { exists: false, unwritable: message })
 })
 
-await t.test('settings of the database that change how SQL is read do not matter', async t => {
+await t.test('settings of the database that change how SQL is read, or end sessions, do not matter', async t => {
   const url = await postgres.createDatabase()
   const { pathname } = new URL(url)
   const owner = await postgres.connect(url)
@@ -516,9 +516,15 @@ await t.test('settings of the database that change how SQL is read do not matter
     datestyle: 'SQL, DMY',
     timezone: 'Asia/Kathmandu',
     default_transaction_isolation: 'serializable',
+    idle_session_timeout: '60s',
+    transaction_timeout: '60s',
   }
   for (const [name, value] of Object.entries(settings))
     await owner.query(`ALTER DATABASE ${pathname.slice(1)} SET ${name} = '${value}'`)
+  const pool = createPool(url, 1)
+  for (const name of ['idle_session_timeout', 'transaction_timeout'])
+    t.same((await pool.query(`SHOW ${name}`)).rows, [{ [name]: '0' }])
+  await pool.end()
   const storage = await open(url)
   const key = await storage.keys.create(newKey())
   const { facts } = holdOf(key, 100)

@@ -27,6 +27,13 @@ export const uncheckedName = 'tollgate'
 /** The application name of this version. */
 const ownName = 'tollgate gateway'
 
+/**
+ * A session that the server ends while it is idle breaks the statement that is sent meanwhile, and a migration takes
+ * long. Older servers lack these settings.
+ */
+const noTimeouts = `SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings
+  WHERE name IN ('idle_session_timeout', 'transaction_timeout')`
+
 /** An address may set this name too. */
 const renameUnchecked = `SELECT set_config('application_name', '${ownName}', false)
   WHERE current_setting('application_name') = '${uncheckedName}'`
@@ -64,7 +71,7 @@ export function createPool(url: string, connectionsMax: number, statementMax = s
     // The next statement waits for this one.
     onConnect: client =>
       void client
-        .query(`${settings}; SET statement_timeout = ${statementMax}; ${renameUnchecked}`)
+        .query(`${settings}; SET statement_timeout = ${statementMax}; ${noTimeouts}; ${renameUnchecked}`)
         .catch(() => undefined),
   })
   // A broken connection reports the error here as well as to its user, whose statement fails.
