@@ -157,9 +157,7 @@ export class ChargeQueue {
 
   /** The charges that are not known to be durable. */
   left(): readonly Posting[] {
-    return [...(this.#taken?.postings ?? []), ...(this.#owed?.postings ?? []), ...this.#waiting].map(
-      ({ hasRows: _, ...posting }) => posting,
-    )
+    return [...(this.#taken?.postings ?? []), ...(this.#owed?.postings ?? []), ...this.#waiting]
   }
 
   /** The final state of a charge that still waits. */

@@ -43,13 +43,11 @@ class EndingClient extends Client {
   override connect(): Promise<Client>
   override connect(callback: Connected): void
   override connect(callback?: Connected): Promise<Client> | undefined {
-    const connected = super.connect()
-    connected.catch(() => void this.end())
-    if (callback === undefined) return connected
-    connected.then(
-      () => callback(null, this),
-      (error: unknown) => callback(error as Error),
-    )
+    if (callback === undefined) return super.connect()
+    super.connect((error: Error | null, client?: Client) => {
+      if (error) void this.end()
+      callback(error, client)
+    })
     return undefined
   }
 }
