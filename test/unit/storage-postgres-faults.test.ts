@@ -523,7 +523,7 @@ await t.test('settings of the database that change how SQL is read, or end sessi
     await owner.query(`ALTER DATABASE ${pathname.slice(1)} SET ${name} = '${value}'`)
   const pool = createPool(url, 1)
   for (const name of ['idle_session_timeout', 'transaction_timeout'])
-    t.same((await pool.query(`SHOW ${name}`)).rows, [{ [name]: '0' }])
+    t.same((await pool.query(`SHOW ${name}`)).rows, [{ [name]: '0' }], caseName({ name }))
   await pool.end()
   const storage = await open(url)
   const key = await storage.keys.create(newKey())
