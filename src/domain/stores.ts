@@ -265,5 +265,9 @@ export type Storage = Omit<Stores, 'counters'> & {
   waiting(): { readonly changes: number; readonly rows: number; readonly charges: number }
   /** Resolves once everything queued so far is durable. */
   flush(): Promise<void>
-  close(): Promise<void>
+  /**
+   * Writes pending work and closes. Charges wait for the end of an outage, for 10 s, or for `waitMs` if that is longer.
+   * @throws StorageError `charges_unwritten` if there are charges that could not be written; the log contains each
+   */
+  close(options?: { readonly waitMs?: number }): Promise<void>
 }

@@ -636,6 +636,8 @@ class RunningGateway implements Gateway {
   async #shut(): Promise<void> {
     const { engine, clock, jobs, vendorKeyService, sessionEnds, log } = this.#parts
     const { metrics, storage, counters, telemetry, simulated } = this.#parts
+    const { drainMs, drainWaitMs } = this.plan.server
+    const until = clock.tick() + drainWaitMs + drainMs
     this.#callers.release()
     await this.#publisher.close()
     await this.#history.close()
@@ -655,8 +657,12 @@ class RunningGateway implements Gateway {
     await simulated.close()
     metrics.close()
     await counters.close()
-    await storage.close()
-    await log.flush()
+    try {
+      // Charges may wait for the storage until the end of the drain.
+      await storage.close({ waitMs: Math.round(until - clock.tick()) })
+    } finally {
+      await log.flush()
+    }
   }
 }
 

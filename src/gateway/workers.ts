@@ -122,7 +122,7 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
     if (ops) await unbind(ops, systemClock)
     await claim.release()
     await log.flush()
-    if (left.length > 0) throw new Error(`${left.join(', ')} did not stop when requested`)
+    if (left.length > 0) throw new Error(`${left.join(', ')} did not stop without an error`)
   }
 
   const startedAt = systemClock.now()

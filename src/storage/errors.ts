@@ -14,6 +14,8 @@ const table = {
   storage_unavailable: 'the storage cannot be written: {reason}',
   storage_busy: 'every attempt failed because of lock conflicts: {reason}',
   storage_closed: 'the storage is closed',
+  charges_unwritten:
+    'the storage closed before {count} charges were written; each of them is in the log, as "a charge is not known to be written"',
   storage_not_a_file:
     'the storage is not a SQLite file. For PostgreSQL use pg_dump --format=custom and pg_restore; for point-in-time recovery, archive its write-ahead log',
   file_exists: '{path} already exists; choose a new file name',

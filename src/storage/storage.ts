@@ -73,8 +73,8 @@ export type StorageParts = {
   readonly writer: Writing
   readonly reads: Lookup
   readonly reader: Lists
-  /** Writes pending work and closes everything. */
-  close(): Promise<void>
+  /** Writes pending work and closes everything. `waitMs` as for `Storage.close`. */
+  close(waitMs?: number): Promise<void>
 }
 
 /** A storage on the parts of a driver. */
@@ -150,7 +150,7 @@ export function createStorage(parts: StorageParts): Storage {
     books: createBooks({ ...parts, writer }, takeStep),
     waiting: () => ({ changes: underWay(), rows: logQueue.size, charges: chargeQueue.size }),
     flush: () => writer.flush(),
-    close: () => (closing ??= stopChores()),
+    close: ({ waitMs } = {}) => (closing ??= stopChores(waitMs)),
   }
 }
 
@@ -246,12 +246,12 @@ function startChores(parts: StorageParts, endings: Endings, takeStep: TakeStep) 
   }
 
   /** Ends background work, writes pending work, and closes everything. */
-  return async function stop(): Promise<void> {
+  return async function stop(waitMs?: number): Promise<void> {
     sweeper?.cancel()
     adder?.cancel()
     chores.isOver = true
     heart?.cancel()
-    await parts.close()
+    await parts.close(waitMs)
   }
 }
 

@@ -163,12 +163,16 @@ export class WriteQueue {
   }
 
   /**
-   * Writes pending work. Charges wait here for the end of an outage: a gateway is often replaced while its database is.
-   * Nothing is sent afterwards.
+   * Writes pending work. Charges wait here for the end of an outage, for `waitMs` at least: a gateway is often replaced
+   * while its database is. Nothing is sent afterwards.
+   * @returns the error if charges are left, which are then in the log
    */
-  async close(): Promise<void> {
-    const until = this.#clock.tick() + closeMs
+  async close(waitMs = 0): Promise<StorageError | undefined> {
+    const mostMs = Math.max(closeMs, waitMs)
+    const until = this.#clock.tick() + mostMs
     const failure = await this.#flushNow()
+    if (this.#chargesLeft > 0)
+      this.#log.warn({ charges: this.#chargesLeft, ms: mostMs }, 'the stop waits for the storage to write charges')
     while (this.#chargesLeft > 0 && this.#clock.tick() < until) {
       await this.#clock.sleep(closeEveryMs)
       await this.#flushNow()
@@ -176,10 +180,11 @@ export class WriteQueue {
     if (failure && this.outage.reason !== undefined)
       this.#log.error({ err: failure }, 'the storage closes with rows that could not be written')
     this.closed = true
-    const charges = this.#chargesLeft
-    if (charges > 0) this.#log.error({ charges }, 'charges could not be written and are lost when the process ends')
     this.stopWaiting()
     this.outage.close()
+    const left = this.#chargeQueue.left()
+    for (const posting of left) this.#log.error({ posting }, 'a charge is not known to be written')
+    return left.length > 0 ? new StorageError('charges_unwritten', { count: left.length }) : undefined
   }
 
   /** Charges that are not known to be durable. */

@@ -41,6 +41,10 @@ const lastMs = 10_000
 /** The maximum time that a gateway takes to stop, from its own settings. */
 const stopMs = ({ server }: CompiledConfig): number => server.drainWaitMs + server.drainMs + lastMs
 
+/** The seconds that a container may take to start before Kubernetes kills it. */
+const startSeconds = ({ startupProbe }: Tree): number =>
+  Number(startupProbe?.['periodSeconds']) * Number(startupProbe?.['failureThreshold'])
+
 /** Kubernetes writes sizes without the B. */
 const sizeOf = (text: string): number =>
   parseBytes(text.replace(/i$/, 'iB').replace(/m$/, 'MiB').replace(/g$/, 'GiB')) ?? 0
@@ -166,6 +170,7 @@ t.test('Kubernetes', async t => {
       livenessProbe: { httpGet: { path: '/healthz', port: 'ops' } },
       readinessProbe: { httpGet: { path: '/readyz', port: 'ops' } },
     })
+    t.ok(startSeconds(gateway) >= 300, 'a start has time for a migration')
     t.match(of('Service tollgate')['spec'], { ports: [{ port: ports['http'], targetPort: 'http' }] })
     t.match(of('Service tollgate-ops')['spec'], { ports: [{ port: ports['ops'], targetPort: 'ops' }] })
     t.match(of('ServiceMonitor tollgate')['spec'], { endpoints: [{ port: 'ops', path: '/metrics' }] })
@@ -235,6 +240,7 @@ t.test('a sidecar listens only on loopback, and has enough time to stop', async 
   t.ok(Number(pod['terminationGracePeriodSeconds']) * 1000 >= stopMs(plan))
   const [gateway = {}] = list(pod['initContainers'])
   t.match(gateway, { restartPolicy: 'Always', securityContext: { readOnlyRootFilesystem: true } })
+  t.ok(startSeconds(gateway) >= 300, 'a start has time for a migration')
   const [program, , script] = words(gateway['startupProbe']?.['exec']?.['command'])
   t.equal(program, 'node')
   t.match(script, `127.0.0.1:${plan.server.ops?.port}/readyz`)

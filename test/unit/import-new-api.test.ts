@@ -385,12 +385,14 @@ t.test('a token whose expiry or quota cannot be read is imported disabled', asyn
     if (row['name'] === 'bounded') row['remain_quota'] = 'much'
     if (row['name'] === 'over') row['expired_time'] = '1700000000.0'
   })
-  const { adoption, notes } = await importBook(file, 'new-api', { secretsAt: './secrets' })
+  const { adoption, notes, text } = await importBook(file, 'new-api', { secretsAt: './secrets' })
   const keys = new Map(adoption.users.flatMap(user => user.keys.map(key => [key.name, key] as const)))
   t.equal(keys.get('main')?.status, 'disabled')
   t.equal(keys.get('bounded')?.status, 'disabled')
   t.match(keys.get('over'), { status: 'active', expiresAt: 1_700_000_000_000 })
   t.match(notes.join('\n'), /token 1 of root: imported disabled: its expired_time is not a whole number/)
+  t.notMatch(text, /token 1 of root/, 'the configuration has no line for each key')
+  t.match(text, /^# - \d+ notes about users and keys: the import has printed them$/m)
   t.match(notes.join('\n'), /token 2 of alice: imported disabled: its remain_quota is not a whole number/)
 })
 

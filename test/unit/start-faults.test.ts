@@ -178,6 +178,18 @@ t.test('a full disk: exit 1, one line', async t => {
   const args = ['backup', join(folder, 'small/copy.db')]
   const backup = await run({ by, env: { TOLLGATE_STORAGE: kept }, asRoot: true, args })
   t.match(backup, { code: 1, stderr: /: the copy \S+small\/copy\.db: the disk is full; make room on it, or choose / })
+
+  const copied = await run({
+    by,
+    env,
+    asRoot: true,
+    args: ['storage', 'copy', '--from', kept, '--to', `${env.TOLLGATE_STORAGE}.2`],
+  })
+  t.match(copied, { code: 1, stderr: /small\/tollgate\.db\.2: the disk is full; make room on it, or choose another / })
+
+  const restored = await run({ by, env, asRoot: true, args: ['restore', join(folder, 'kept.db')] })
+  t.match(restored, { code: 1, stderr: /small\/tollgate\.db: the disk is full; make room on it, or use another / })
+  t.match(restored.stderr, /; the restored database needs 1 MB next to the replaced one\n$/)
 })
 
 t.test('an unavailable address: exit 1, the setting and its variable in one line', async t => {

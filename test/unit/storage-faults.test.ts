@@ -16,7 +16,8 @@ import { mock } from 'node:test'
 import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import type { Storage } from '../../src/domain/index.ts'
-import { systemClock } from '../../src/util/index.ts'
+import type { Log } from '../../src/plugin-api/index.ts'
+import { type Clock, systemClock } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { LogQueue } from '../../src/storage/journal/log-queue.ts'
 import { begin } from '../../src/storage/ledger/recover.ts'
@@ -445,6 +446,50 @@ await t.test("items in doubt at the writer's death leave no charge open", async 
   t.ok(ended.every(Boolean))
   t.match(await readKey(), { held: 0 })
   t.same((await storage.books.verify()).problems, [])
+})
+
+/** A gateway with an unwritten charge, because another writer has locked its file for `lockedMs` of its stop. */
+async function startLocked(t: Test, { lockedMs, log = silentLog }: { lockedMs: number; log?: Log }) {
+  const path = makeFile(t)
+  let stoppingMs = 0
+  const clock: Clock = {
+    ...systemClock,
+    tick: () => systemClock.tick() + stoppingMs,
+    sleep(ms) {
+      if (stoppingMs < lockedMs) stoppingMs += 1_000
+      else if (foreign.isTransaction) foreign.exec('ROLLBACK')
+      return systemClock.sleep(ms)
+    },
+  }
+  const storage = await openStorage({ url: `sqlite:${path}`, clock, log, role: 'gateway', busyMs: 100 })
+  const { facts } = holdOf(await storage.keys.create(newKey()), 0)
+  const foreign = new DatabaseSync(path)
+  t.teardown(() => foreign.close())
+  foreign.exec('BEGIN IMMEDIATE')
+  storage.ledger.post(facts, [line(0)], 'confirmed')
+  await t.rejects(storage.flush(), unavailable)
+  return { path, storage, id: facts.id, unlock: () => foreign.exec('ROLLBACK') }
+}
+
+await t.test('a storage that closes before its charges could be written reports each of them', async t => {
+  const errors: unknown[][] = []
+  const log = { ...silentLog, error: (...words: unknown[]) => void errors.push(words) }
+  const { path, storage, id, unlock } = await startLocked(t, { lockedMs: 60_000, log })
+  await t.rejects(storage.close(), { code: 'charges_unwritten', params: { count: 1 } })
+  t.match(
+    errors.filter(([, text]) => text === 'a charge is not known to be written'),
+    [[{ posting: { facts: { id }, lines: [{ price: 40_000 }], delivery: 'confirmed' } }]],
+  )
+  unlock()
+  const { storage: next } = await start(t, path)
+  t.equal(await next.ledger.find(id), undefined, 'the file is free')
+})
+
+await t.test('a closing storage waits for the end of an outage for as long as its gateway may', async t => {
+  const { path, storage, id } = await startLocked(t, { lockedMs: 30_000 })
+  await storage.close({ waitMs: 60_000 })
+  const { storage: next } = await start(t, path)
+  t.match(await next.ledger.find(id), { state: 'settled', amount: 40_000 })
 })
 
 await t.test('log rows wait while writing fails, and are written afterwards', async t => {

@@ -116,6 +116,14 @@ t.test('a migration of a file waits for the gateway that has it, and names it', 
   })
 })
 
+t.test('a gateway whose address has the application name of earlier versions does not wait for itself', async t => {
+  const url = `${await oldDatabase()}?application_name=tollgate`
+  const onWait = (waitsFor: readonly string[]): never => {
+    throw new Error(`it waits for ${waitsFor.join()}`)
+  }
+  t.same(await migrateStorage({ url, clock: systemClock, onWait }), { from: older, to: known })
+})
+
 t.test('a gateway does not migrate a file that another process has open', async t => {
   const path = oldFile(t)
   const reader = new DatabaseSync(path, { readOnly: true })

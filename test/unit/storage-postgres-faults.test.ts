@@ -1,4 +1,6 @@
 import { readFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import type { Key, Storage } from '../../src/domain/index.ts'
@@ -6,6 +8,7 @@ import { systemClock } from '../../src/util/index.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { claimStorage, inspectStorage } from '../../src/storage/index.ts'
 import { createPool } from '../../src/storage/postgres/connect.ts'
+import { storageFailure } from '../../src/storage/postgres/failure.ts'
 import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import { holdOf, line, newKey, silentLog } from '../contract/storage.ts'
 import { openDatabase } from '../harness/database.ts'
@@ -132,7 +135,7 @@ await t.test('a gateway that closes while the database restarts writes the charg
   const reader = await open(url, 'tool')
   t.match(await reader.ledger.find(facts.id), { state: 'settled', amount: 40_000 })
   await reader.close()
-  t.notMatch(logged.join('\n'), /are lost/)
+  t.notMatch(logged.join('\n'), /not known to be written/)
 })
 
 await t.test('connections cut at any moment, also during commits: nothing is written twice or lost', async t => {
@@ -461,6 +464,109 @@ await t.test('a missing database is reported at the start, without the password'
     message: /^(?!.*a-password).*127\.0\.0\.1:1\/test\d+: .*ECONNREFUSED/,
   })
 })
+
+await t.test(
+  'an address that cannot be used is reported with its remedy, and without any part of the password',
+  async t => {
+    const [, place = ''] = /@(.+)$/.exec(await postgres.createDatabase()) ?? []
+    const passwords = ['se?cret', 'se#cret', 'se/cret', 's@e:c/r#e?t', '%ff']
+    for (const password of passwords) {
+      const url = `postgres://tollgate:${password}@${place}`
+      const refused = (await open(url).catch((error: unknown) => error)) as Error
+      t.match(
+        refused,
+        { code: 'storage_unavailable', message: /percent codes, such as %40 for @/ },
+        caseName({ password }),
+      )
+      t.notMatch(inspect(refused, { depth: 9 }), /[:/](?:se|s@|e:c|r#e)|cret|%ff/, caseName({ password }))
+    }
+    const noFile = `postgres://tollgate@${place}?sslrootcert=/nope/ca.pem`
+    await t.rejects(open(noFile), {
+      message: /: a file that the address names cannot be read \(ENOENT: .*\/nope\/ca\.pem/,
+    })
+    const noSchema = `postgres://tollgate@${place}?options=-csearch_path%3Dnowhere`
+    await t.rejects(open(noSchema), {
+      code: 'storage_unavailable',
+      message: /: no schema of the search path exists; create one, or set another search path for the role/,
+    })
+  },
+)
+
+await t.test('a database that cannot store every text is refused before its tables are created', async t => {
+  const url = await postgres.createDatabase()
+  const { pathname } = new URL(url)
+  const owner = await postgres.connect(url)
+  t.teardown(() => owner.end())
+  await owner.query(`CREATE DATABASE ${pathname.slice(1)}_latin ENCODING 'LATIN1' TEMPLATE template0`)
+  const latin = `${url}_latin`
+  const message =
+    /its encoding LATIN1 lacks characters of other languages; create it with ENCODING 'UTF8' TEMPLATE template0/
+  await t.rejects(open(latin), { code: 'storage_unavailable', message })
+  t.match(await inspectStorage(latin), { exists: false, unwritable: message })
+})
+
+await t.test('settings of the database that change how SQL is read, or end sessions, do not matter', async t => {
+  const url = await postgres.createDatabase()
+  const { pathname } = new URL(url)
+  const owner = await postgres.connect(url)
+  t.teardown(() => owner.end())
+  const settings = {
+    standard_conforming_strings: 'off',
+    bytea_output: 'escape',
+    datestyle: 'SQL, DMY',
+    timezone: 'Asia/Kathmandu',
+    default_transaction_isolation: 'serializable',
+    idle_session_timeout: '60s',
+    transaction_timeout: '60s',
+  }
+  for (const [name, value] of Object.entries(settings))
+    await owner.query(`ALTER DATABASE ${pathname.slice(1)} SET ${name} = '${value}'`)
+  const pool = createPool(url, 1)
+  for (const name of ['idle_session_timeout', 'transaction_timeout'])
+    t.same((await pool.query(`SHOW ${name}`)).rows, [{ [name]: '0' }], caseName({ name }))
+  await pool.end()
+  const storage = await open(url)
+  const key = await storage.keys.create(newKey())
+  const { facts } = holdOf(key, 100)
+  storage.ledger.post(facts, [line(0)], 'confirmed')
+  await storage.flush()
+  t.match(await storage.ledger.find(facts.id), { state: 'settled', amount: 40_000 })
+  t.same((await storage.books.verify()).problems, [])
+  await storage.close()
+})
+
+await t.test('statements that a pooler mixes up are reported with the remedy', t => {
+  for (const code of ['26000', '42P05']) {
+    const error = Object.assign(new Error('prepared statement "q1" …'), { severity: 'ERROR', code })
+    t.match(storageFailure(error), /^a pooler shares .*; use session pooling \(prepared statement/, caseName({ code }))
+  }
+  t.end()
+})
+
+await t.test(
+  'a server that wants a missing password: reported with its remedy, and the connection is closed',
+  async t => {
+    const sockets: Socket[] = []
+    const server = createServer(socket => {
+      sockets.push(socket)
+      // AuthenticationSASL, then AuthenticationSASLContinue.
+      const answers = ['R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0', 'R\0\0\0\x09\0\0\0\x0bx']
+      socket.on('data', () => socket.write(answers.shift() ?? '', 'latin1')).on('error', () => undefined)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    })
+    const { port } = server.address() as AddressInfo
+    await t.rejects(open(`postgres://tollgate@127.0.0.1:${port}/x`), {
+      code: 'storage_unavailable',
+      message: /^the storage cannot be written: postgres:\/\/127\.0\.0\.1:\d+\/x: the server wants a password: /,
+    })
+    await until(() => sockets.every(({ closed, readableEnded }) => closed || readableEnded))
+    t.equal(sockets.length, 1, 'there is no second attempt')
+  },
+)
 
 await t.test(
   'a role without rights and a database without writes are reported at the start, and by doctor',

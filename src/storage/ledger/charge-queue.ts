@@ -155,6 +155,11 @@ export class ChargeQueue {
     return undefined
   }
 
+  /** The charges that are not known to be durable. */
+  left(): readonly Posting[] {
+    return [...(this.#taken?.postings ?? []), ...(this.#owed?.postings ?? []), ...this.#waiting]
+  }
+
   /** The final state of a charge that still waits. */
   find(id: string): Charge | undefined {
     const isIt = ({ facts }: Posting): boolean => facts.id === id

@@ -1,4 +1,4 @@
-import { Pool, type PoolClient, type QueryResult } from 'pg'
+import { Client, Pool, type PoolClient, type QueryResult } from 'pg'
 import type { Query, Rows, QueryProgram } from '../query.ts'
 import { prepare } from './translate.ts'
 
@@ -19,16 +19,44 @@ const keepAliveMs = 30_000
 const connectMs = 2_000
 
 const settings = `SET synchronous_commit = on; SET idle_in_transaction_session_timeout = ${idleMs}; SET lock_timeout = 0;
-  SET client_min_messages = warning; SET default_transaction_isolation = 'read committed'`
+  SET client_min_messages = warning; SET default_transaction_isolation = 'read committed';
+  SET standard_conforming_strings = on`
 
 /** The application name of versions that did not check the schema before each commit. */
 export const uncheckedName = 'tollgate'
 /** The application name of this version. */
 const ownName = 'tollgate gateway'
 
+/**
+ * A session that the server ends while it is idle breaks the statement that is sent meanwhile, and a migration takes
+ * long. Older servers lack these settings.
+ */
+const noTimeouts = `SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings
+  WHERE name IN ('idle_session_timeout', 'transaction_timeout')`
+
+/** An address may set this name too. */
+const renameUnchecked = `SELECT set_config('application_name', '${ownName}', false)
+  WHERE current_setting('application_name') = '${uncheckedName}'`
+
+/** Ends a connection that could not be made: pg leaves its socket open, which keeps the process alive. */
+class EndingClient extends Client {
+  override connect(): Promise<Client>
+  override connect(callback: Connected): void
+  override connect(callback?: Connected): Promise<Client> | undefined {
+    if (callback === undefined) return super.connect()
+    super.connect((error: Error | null, client?: Client) => {
+      if (error) void this.end()
+      callback(error, client)
+    })
+    return undefined
+  }
+}
+type Connected = (error: Error | null, client?: Client) => void
+
 /** Connections to the database of an address, opened when needed and kept. */
 export function createPool(url: string, connectionsMax: number, statementMax = statementMs): Pool {
   const pool = new Pool({
+    Client: EndingClient,
     connectionString: url,
     max: connectionsMax,
     connectionTimeoutMillis: connectMs,
@@ -40,7 +68,9 @@ export function createPool(url: string, connectionsMax: number, statementMax = s
     pipeline: true,
     // The next statement waits for this one.
     onConnect: client =>
-      void client.query(`${settings}; SET statement_timeout = ${statementMax}`).catch(() => undefined),
+      void client
+        .query(`${settings}; SET statement_timeout = ${statementMax}; ${noTimeouts}; ${renameUnchecked}`)
+        .catch(() => undefined),
   })
   // A broken connection reports the error here as well as to its user, whose statement fails.
   pool.on('connect', client => client.on('error', () => undefined))
@@ -48,10 +78,13 @@ export function createPool(url: string, connectionsMax: number, statementMax = s
   return pool
 }
 
-/** The destination of an address for messages: without the password. */
+/** The destination of an address for messages. Leaves out what may be a part of a password with special characters. */
 export function describePlace(url: string): string {
-  const [, scheme, place = ''] = /^(\w+:\/\/)([^?]*)/.exec(url) ?? []
-  return scheme === undefined ? url : scheme + place.slice(place.lastIndexOf('@') + 1)
+  const [, scheme, socket = '…'] = /^(\w+:\/\/)(?:(?:[^@/?#]*@)?(\/[^@?#]*)(?:\?[^@]*)?$)?/.exec(url) ?? []
+  const parsed = URL.parse(url)
+  if (scheme === undefined || parsed === null || parsed.host === '') return `${scheme ?? ''}${socket}`
+  const { host, pathname, search, hash } = parsed
+  return `${scheme}${`${pathname}${search}${hash}`.includes('@') ? '…' : host + pathname}`
 }
 
 /** Work on one connection. Sends statements without rows without waiting for their results; `settle` waits for all. */

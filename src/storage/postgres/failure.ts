@@ -6,6 +6,7 @@ const serverClasses = new Map([
   ['25', 'the database takes no writes'],
   ['28', 'the database refuses the role or its password'],
   ['3D', 'there is no such database'],
+  ['3F', 'no schema of the search path exists; create one, or set another search path for the role'],
   ['53', 'the server is out of room, memory or connections'],
   ['55', 'a row or table stays locked'],
   ['57', 'the server stopped the statement'],
@@ -20,8 +21,12 @@ const sameRow = '23505'
 const noRight = '42501'
 const rights =
   'the role may not do this; grant it SELECT, INSERT, UPDATE and DELETE on the tables, and CREATE on the schema for migrations'
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html: a prepared statement is of another session. */
+const preparedElsewhere = new Set(['26000', '42P05'])
+const pooled =
+  'a pooler shares connections between transactions without support for prepared statements; use session pooling'
 /** A retry does not help: the address is wrong. */
-const wrongAddress = new Set(['28', '3D'])
+const wrongAddress = new Set(['28', '3D', '3F'])
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html; undefined when the server never answered. */
 function stateOf(error: unknown): string | undefined {
@@ -32,9 +37,23 @@ function stateOf(error: unknown): string | undefined {
 /** Why the storage cannot be written or read at all; undefined if the error belongs to one statement. */
 export function storageFailure(error: unknown): string | undefined {
   const state = stateOf(error)
+  const fault = addressFault(error)
+  if (fault !== undefined) return fault
   if (state === undefined) return `the database does not answer (${messageOf(error)})`
-  const reason = state === noRight ? rights : serverClasses.get(state.slice(0, 2))
+  const known = preparedElsewhere.has(state) ? pooled : serverClasses.get(state.slice(0, 2))
+  const reason = state === noRight ? rights : known
   return reason === undefined ? undefined : `${reason} (${messageOf(error)})`
+}
+
+/** What is wrong with the address, if the client finds it before or instead of the server. */
+function addressFault(error: unknown): string | undefined {
+  const { code, syscall } = error as { code?: unknown; syscall?: unknown }
+  if (code === 'ERR_INVALID_URL' || error instanceof URIError)
+    return 'it is no address; write special characters of the user and the password as percent codes, such as %40 for @'
+  if (syscall === 'open') return `a file that the address names cannot be read (${messageOf(error)})`
+  return messageOf(error).includes('client password must be')
+    ? 'the server wants a password: put it into the address, into PGPASSWORD or into ~/.pgpass'
+    : undefined
 }
 
 /**
@@ -67,7 +86,7 @@ export function isBlocked(error: unknown): boolean {
 }
 
 export function isWrongAddress(error: unknown): boolean {
-  return wrongAddress.has(stateOf(error)?.slice(0, 2) ?? '')
+  return addressFault(error) !== undefined || wrongAddress.has(stateOf(error)?.slice(0, 2) ?? '')
 }
 
 /** The storage error for a failed statement. */

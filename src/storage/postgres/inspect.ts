@@ -5,6 +5,8 @@ import { groupsHeldSql, toGroupHeld } from '../groups-held.ts'
 import { migrations } from '../migrations/list.ts'
 import type { StorageState } from '../options.ts'
 import { createPool, describePlace } from './connect.ts'
+import { storageFailure } from './failure.ts'
+import { encodingFault } from './migrate.ts'
 
 /** Inspects a database without changing it. @throws Error if it does not answer */
 export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): Promise<StorageState> {
@@ -13,6 +15,7 @@ export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): P
     const sentAt = clock.now()
     const result = await pool.query(`SELECT to_regclass('tollgate_schema') IS NOT NULL AS made,
       current_setting('transaction_read_only') AS readonly,
+      current_setting('server_encoding') AS encoding,
       has_schema_privilege(current_schema(), 'CREATE') AS creates,
       (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`)
     const answeredAt = clock.now()
@@ -28,6 +31,7 @@ export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): P
       groups: held?.rows.map(toGroupHeld) ?? [],
       schema: { found, known: migrations.length },
       unwritable: whyUnwritable({
+        encoding: String(row?.encoding),
         isReadOnly: row?.readonly === 'on',
         mayCreate: made || row?.creates === true,
         closed,
@@ -35,6 +39,9 @@ export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): P
       // The server read its clock between the two readings of the local clock.
       skewMs: skewOf(Number(row?.now), sentAt, answeredAt),
     }
+  } catch (error) {
+    if (error instanceof StorageError) throw error
+    throw new Error(storageFailure(error), { cause: error })
   } finally {
     await pool.end()
   }
@@ -51,11 +58,18 @@ const closedTables = `SELECT tables.tablename AS name FROM pg_catalog.pg_tables 
     AND has_table_privilege(the.oid, 'UPDATE') AND has_table_privilege(the.oid, 'DELETE'))
   ORDER BY name`
 
-type Rights = { readonly isReadOnly: boolean; readonly mayCreate: boolean; readonly closed: readonly string[] }
+type Rights = {
+  readonly encoding: string
+  readonly isReadOnly: boolean
+  readonly mayCreate: boolean
+  readonly closed: readonly string[]
+}
 
-function whyUnwritable({ isReadOnly, mayCreate, closed }: Rights): string | undefined {
+function whyUnwritable({ encoding, isReadOnly, mayCreate, closed }: Rights): string | undefined {
   if (isReadOnly) return 'it takes no writes: a server in recovery, or a user who may only read'
   if (!mayCreate) return 'the role may not create tables in the schema'
+  const fault = encodingFault(encoding)
+  if (fault !== undefined) return fault
   const others = closed.length > namedMax ? ` and ${closed.length - namedMax} others` : ''
   return closed.length > 0 ? `the role may not write ${closed.slice(0, namedMax).join(', ')}${others}` : undefined
 }

@@ -5,6 +5,7 @@ import { migrations, moves } from '../migrations/list.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
 import { describePlace, Session, uncheckedName } from './connect.ts'
+import { storageFailure } from './failure.ts'
 import { translateSchema } from './translate.ts'
 
 /** The lock of migrations: `tollgate` in bytes, as a number of 32 bits. */
@@ -54,10 +55,10 @@ export async function migrate(client: pg.PoolClient, url: string, isOwn: boolean
   }
 }
 
-/** Class 42 of SQLSTATE, except missing rights: a table, an index or a column already exists, or does not exist. */
+/** Class 42 of SQLSTATE for a schema: a table, an index or a column already exists, or does not exist. */
 function isUnlike(error: unknown): boolean {
   const { code } = error as { code?: unknown }
-  return typeof code === 'string' && code.startsWith('42') && code !== '42501'
+  return typeof code === 'string' && code.startsWith('42') && storageFailure(error) === undefined
 }
 
 export function olderError(url: string, found: number): StorageError {
@@ -93,8 +94,17 @@ export async function migrateFrom(client: pg.PoolClient, found: number, upTo = m
   }
 }
 
-/** Creates the table of the schema version. */
+/** Why a database with this encoding cannot store every text; undefined if it can. */
+export function encodingFault(encoding: string): string | undefined {
+  if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return undefined
+  return `its encoding ${encoding} lacks characters of other languages; create it with ENCODING 'UTF8' TEMPLATE template0`
+}
+
+/** Creates the table of the schema version. @throws StorageError if the database cannot store every text */
 export async function makeVersion(client: pg.PoolClient, version: number): Promise<void> {
+  const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding')
+  const fault = encodingFault(rows[0]?.server_encoding ?? 'UTF8')
+  if (fault !== undefined) throw new StorageError('storage_unavailable', { reason: fault })
   await client.query('CREATE TABLE tollgate_schema (version BIGINT NOT NULL)')
   await client.query(`INSERT INTO tollgate_schema VALUES (${version})`)
 }

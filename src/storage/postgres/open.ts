@@ -73,9 +73,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     writer,
     reads: new Lookups(lookups, clock),
     reader: new Reader(lists),
-    async close() {
-      await writer.close()
-      await letGo()
+    async close(waitMs) {
+      try {
+        await writer.close(waitMs)
+      } finally {
+        await letGo()
+      }
     },
   })
 }

@@ -24,8 +24,8 @@ export async function readForeign(url: string, wanted: ReadonlySet<string>): Pro
     application_name: 'tollgate import',
   })
   client.on('error', () => undefined)
-  await client.connect()
   try {
+    await client.connect()
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY')
     // Prisma adds this parameter to an address.
     const schema = URL.canParse(url) ? new URL(url).searchParams.get('schema') : null

@@ -115,11 +115,16 @@ export class Writer implements Writing {
     return this.#writeQueue.flush()
   }
 
-  /** Writes pending operations and releases the lease. */
-  async close(): Promise<void> {
+  /** Writes pending operations and releases the lease. @throws StorageError `charges_unwritten` */
+  async close(waitMs?: number): Promise<void> {
     if (this.#writeQueue.closed) return
-    await this.#writeQueue.close()
+    const unwritten = await this.#writeQueue.close(waitMs)
     this.#rejectAll(new StorageError('storage_closed'))
+    await this.#releaseLease()
+    if (unwritten) throw unwritten
+  }
+
+  async #releaseLease(): Promise<void> {
     const { clock, log, pool } = this.#options
     const { owner, epoch } = this.#identity
     if (epoch === 0 || this.#writeQueue.outage.reason !== undefined) return

@@ -1,5 +1,17 @@
 import { existsSync, statSync } from 'node:fs'
-import { chmod, chown, copyFile, type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
+import {
+  access,
+  chmod,
+  chown,
+  constants,
+  copyFile,
+  type FileHandle,
+  link,
+  open,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Audit } from '../../domain/index.ts'
 import type { Clock } from '../../util/index.ts'
@@ -89,6 +101,17 @@ function copyError(error: unknown, path: string, to: string): unknown {
   return reason === undefined ? error : new StorageError('storage_unavailable', { reason })
 }
 
+/** The copy is only read: faults of files and a full disk are those of the new database. */
+function restoreError(error: unknown, from: string, to: string): unknown {
+  if (error instanceof StorageError) return error
+  const fault = isOfCopy(error) ? openingFailure(error, to) : undefined
+  if (fault === undefined)
+    return new StorageError('backup_unsound', { path: from, reason: storageFailure(error) ?? messageOf(error) })
+  const bytes = statSync(from, { throwIfNoEntry: false })?.size ?? 0
+  const need = `the restored database needs ${megabytes(bytes)} next to the replaced one`
+  return new StorageError('storage_unavailable', { reason: `${fault}; ${need}` })
+}
+
 /** Whether the copy failed, not the database: the database is only read, and only by SQLite. */
 function isOfCopy(error: unknown): boolean {
   return isFull(error) || (error as NodeJS.ErrnoException | null)?.syscall !== undefined
@@ -100,7 +123,7 @@ function messageOf(error: unknown): string {
 
 /**
  * Installs a copy as a database, once its books have been verified. The earlier database is renamed.
- * @throws StorageError `storage_in_use` while a gateway runs on it, `backup_unsound`
+ * @throws StorageError `storage_in_use` while a gateway runs on it, `backup_unsound`, `storage_unavailable`
  */
 export async function restoreSqlite(
   wanted: string,
@@ -114,6 +137,9 @@ export async function restoreSqlite(
     for (const suffix of sideFiles) await rm(part + suffix, { force: true })
   }
   try {
+    await access(from, constants.R_OK).catch(() => {
+      throw new StorageError('backup_unsound', { path: from, reason: 'this user may not read it' })
+    })
     // SQLite would write the log that a killed restore has left over the copy.
     await removePart()
     await copyFile(from, part)
@@ -131,9 +157,7 @@ export async function restoreSqlite(
     await sync(dirname(place.path))
     return { aside, audit: found }
   } catch (error) {
-    if (error instanceof StorageError) throw error
-    const reason = storageFailure(error) ?? messageOf(error)
-    throw new StorageError('backup_unsound', { path: from, reason })
+    throw restoreError(error, from, place.path)
   } finally {
     await removePart()
     place.release()

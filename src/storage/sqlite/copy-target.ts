@@ -8,7 +8,7 @@ import { StorageError } from '../errors.ts'
 import { migrations } from '../migrations/list.ts'
 import { text } from '../rows.ts'
 import { Connection } from './connect.ts'
-import { storageFailure } from './failure.ts'
+import { openingFailure } from './failure.ts'
 import { migrate } from './migrate.ts'
 import { takeLocation } from './location.ts'
 import { runInTurns } from './run-in-turns.ts'
@@ -31,6 +31,13 @@ export async function openTarget(wanted: string, tables: readonly TableLayout[])
     for (const suffix of sideFiles) await rm(part + suffix, { force: true })
     release()
   }
+  async function explained(work: () => Promise<void> | void): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      throw copyError(error, path)
+    }
+  }
   try {
     if (existsSync(path)) throw new StorageError('copy_taken', { path, reason: 'the file is there' })
     // SQLite would write the content of that log over the copy.
@@ -45,36 +52,44 @@ export async function openTarget(wanted: string, tables: readonly TableLayout[])
       place: path,
       holdsNul: true,
       run: steps => runInTurns(opened, steps),
-      put: async (table, rows) => insert(opened, table, rows),
-      async numberFrom(last) {
-        opened.transact(() => {
-          for (const [name, number] of last) goOnBehind(opened, name, number)
-        })
-      },
-      async seal() {
-        opened.transact(() => {
-          for (const trigger of triggers) opened.db.exec(trigger)
-        })
-        const astray = opened.all({ sql: 'PRAGMA foreign_key_check', params: [] })
-        if (astray.length > 0)
-          throw new StorageError('copy_unsound', { reason: `rows of ${String(astray[0]?.['table'])} point nowhere` })
-      },
-      async keep() {
-        opened.db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)`)
-        opened.close()
-        connection = undefined
-        await sync(part)
-        if (existsSync(path)) throw new StorageError('copy_taken', { path, reason: 'the file is there by now' })
-        await rename(part, path)
-        await sync(dirname(path))
-      },
+      put: (table, rows) => explained(() => insert(opened, table, rows)),
+      numberFrom: last =>
+        explained(() =>
+          opened.transact(() => {
+            for (const [name, number] of last) goOnBehind(opened, name, number)
+          }),
+        ),
+      seal: () =>
+        explained(() => {
+          opened.transact(() => {
+            for (const trigger of triggers) opened.db.exec(trigger)
+          })
+          const astray = opened.all({ sql: 'PRAGMA foreign_key_check', params: [] })
+          if (astray.length > 0)
+            throw new StorageError('copy_unsound', { reason: `rows of ${String(astray[0]?.['table'])} point nowhere` })
+        }),
+      keep: () =>
+        explained(async () => {
+          opened.db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)`)
+          opened.close()
+          connection = undefined
+          await sync(part)
+          if (existsSync(path)) throw new StorageError('copy_taken', { path, reason: 'the file is there by now' })
+          await rename(part, path)
+          await sync(dirname(path))
+        }),
       close: drop,
     }
   } catch (error) {
     await drop()
-    const reason = storageFailure(error)
-    throw reason === undefined ? error : new StorageError('storage_unavailable', { reason: `${path}: ${reason}` })
+    throw copyError(error, path)
   }
+}
+
+function copyError(error: unknown, path: string): unknown {
+  if (error instanceof StorageError) return error
+  const reason = openingFailure(error, path, 'or choose another file for the copy')
+  return reason === undefined ? error : new StorageError('storage_unavailable', { reason })
 }
 
 /** Empties tables and drops triggers. @returns the statements that create the triggers again */

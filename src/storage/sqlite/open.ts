@@ -111,13 +111,16 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     writer,
     reads,
     reader,
-    async close() {
+    async close(waitMs) {
       // Closes readers first: the last connection to close cleans up the file, so it must be one that may write.
       await Promise.all([lists.close(), sums.close()])
       reads.close()
-      await writer.close()
-      place.release()
-      place.forget()
+      try {
+        await writer.close(waitMs)
+      } finally {
+        place.release()
+        place.forget()
+      }
     },
   })
 }

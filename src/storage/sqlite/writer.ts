@@ -91,13 +91,16 @@ export class Writer implements Writing {
     return this.#writeQueue.flush()
   }
 
-  /** Writes pending operations, then ends the thread. */
-  async close(): Promise<void> {
+  /** Writes pending operations, then ends the thread. @throws StorageError `charges_unwritten` */
+  async close(waitMs?: number): Promise<void> {
     if (this.#writeQueue.closed) return
-    await this.#writeQueue.close()
+    const unwritten = await this.#writeQueue.close(waitMs)
     this.#rejectAll(new StorageError('storage_closed'))
-    const thread = this.#thread
-    if (!thread) return
+    if (this.#thread) await this.#endThread(this.#thread)
+    if (unwritten) throw unwritten
+  }
+
+  async #endThread(thread: StorageThread): Promise<void> {
     const ended = new Promise<void>(resolve => thread.once('exit', () => resolve()))
     const giveUp = this.#options.clock.after(closeMs, () => void thread.terminate())
     thread.postMessage({ close: true } satisfies ToWriter, [])

@@ -9,7 +9,7 @@ const expected = [
   'an upstream key was refused and is suspended until it works again',
   'a charge could not be left for review; it is charged as estimated',
   'the storage closes with rows that could not be written',
-  'charges could not be written and are lost when the process ends',
+  'a charge is not known to be written',
   'drain timeout: aborting the remaining requests',
 ]
 

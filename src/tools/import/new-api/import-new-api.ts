@@ -43,6 +43,8 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
   ]
   const notes = new Set<string>()
   const note = (text: string): void => void notes.add(text)
+  // There may be one for each of very many keys, and none is about the configuration.
+  const ofPeople = new Set<string>()
   const options = readOptions(settings, given)
   const channels = readChannels(channelRows, note, isExport)
   const draft = draftModels(channels, { kind, given, options, note })
@@ -53,7 +55,10 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
     usable: group => (usable.has(group) ? usable.get(group) : []),
     groups: new Set(groups.keys()),
     refusedGroup: options.refusedGroup,
-    note,
+    note(text) {
+      note(text)
+      ofPeople.add(text)
+    },
   })
   reportGroups(draft.led, draft.models, note)
   const used = new Set(draft.models.filter(isActive).flatMap(model => model.routes.map(route => route.upstream)))
@@ -66,7 +71,10 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
   const active = draft.models.filter(isActive)
   const text = writeConfig({
     origin: `Imported from ${isExport ? 'an export' : 'the database'} of a ${kind}.`,
-    notes: [...notes],
+    notes: [
+      ...[...notes].filter(one => !ofPeople.has(one)),
+      ...(ofPeople.size > 0 ? [`${ofPeople.size} notes about users and keys: the import has printed them`] : []),
+    ],
     groups: ['groups:', ...[...groups].map(([name, fields]) => `  ${writeScalar(name)}: ${fields}`)],
     upstreams: draft.upstreams,
     models: draft.models,
@@ -130,7 +138,9 @@ function draftModels(channels: readonly Channel[], around: Around) {
             (channel.keys.every(key => key.off !== undefined) ? 'all of its keys are disabled' : undefined))
     if (why !== undefined) {
       off.push({ name: labelOf(channel), why })
-      note(`${labelOf(channel)}: ${why}; its models are not served by it: ${channel.models.join(', ')}`)
+      note(
+        `${labelOf(channel)}: ${why}; its models are not served by it: ${channel.models.join(', ') || '(it has none)'}`,
+      )
     }
     if (!vendor || place === undefined) continue
     askable.push(channel)
