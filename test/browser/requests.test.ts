@@ -190,7 +190,7 @@ t.test('a tab of the user who signed in before does not act as another one', { s
   await other.locator('[name=name]').fill('ann')
   await other.locator('[name=password]').fill(passwordOfTests)
   await other.locator('[type=submit]').click()
-  await other.locator('main h1').waitFor()
+  await other.locator('#side').waitFor({ state: 'attached' })
 
   await before.bringToFront()
   await before.locator('dialog [type=submit]').click()
