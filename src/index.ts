@@ -503,7 +503,7 @@ export async function backupStorage(options: {
 /**
  * Replaces an SQLite database with a copy after verifying the copy's ledger; keeps the replaced file.
  * @returns the path of the replaced file, if there was one
- * @throws StorageError `storage_not_a_file`, `storage_in_use`, `backup_unsound`
+ * @throws StorageError `storage_not_a_file`, `storage_in_use`, `backup_unsound`, `storage_unavailable`
  */
 export async function restoreStorage(options: {
   readonly url: string

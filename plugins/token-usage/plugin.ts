@@ -214,7 +214,7 @@ export const tokenUsage = definePlugin({
           ...((counting.hasImages || route.traits?.longLastEvent) && { bytesMax: longEventBytesMax }),
         })
         const stage = mayRefuse(counting, reading)
-          ? new WithheldReading(reading, () => refuseUncounted(counting, reading))
+          ? new WithheldReading(reading, () => refuseUncounted(counting, reading, route.traits?.answersVectors))
           : reading
         counting.reading = stage
         const { deferred: work, target } = counting
@@ -306,7 +306,7 @@ function settle(
   if (counting.deferred && (counting.deferred.course !== 'requested' || mayContinue(context, outcome, usage)))
     return leaveDeferred(tools, counting)
   const { body } = target
-  const lengths = context.route.traits?.answersVectors ? noLengths : lengthsOf(counting, implausible)
+  const lengths = lengthsOf(counting, implausible)
   const isPaid = facet.beside_images === 'free' && (context.slots.get(imagesMadeSlot)?.() ?? 0) > 0
   const { id: keyId } = context.slots.need(callerSlot).key
   const carried = tools.carried.get(keyId) ?? 0
@@ -334,6 +334,7 @@ function settle(
     unread,
     carried,
     answerBytes,
+    answersVectors: context.route.traits?.answersVectors,
     ...lengths,
   }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateRequest({ rule, ...ended }) : nothing)
@@ -399,8 +400,6 @@ function judge({ part }: RequestContext, { facet, target }: Counting, reading: R
   return checkUsage(usage, { body: target.body, answerBytes: reading?.bytes ?? 0, facet, sentBytes })
 }
 
-const noLengths = { uncounted: 0, byLength: 0 }
-
 /** Output tokens by length: of the uncounted part, and of all. */
 function lengthsOf(
   { facet, hasImages, reading }: Counting,
@@ -428,10 +427,10 @@ function mayRefuse({ facet, mostExpensive, hasImages }: Counting, reading: Readi
 }
 
 /** @throws Failure upstream_usage_missing for an answer without an error and without the counts of its prices */
-function refuseUncounted(counting: Counting, reading: Reading): void {
+function refuseUncounted(counting: Counting, reading: Reading, answersVectors?: boolean): void {
   const { rule } = payableOf(counting)
   if (!rule || reading.fault !== undefined) return
-  const missing = missingUnits(rule, withoutZeroReport(reading.usage()))
+  const missing = missingUnits(rule, withoutZeroReport(reading.usage()), answersVectors)
   if (missing.length > 0) throw fail('upstream_usage_missing', { units: missing.join(', ') })
 }
 

@@ -34,6 +34,8 @@ export type Ended = {
   readonly byLength: number
   /** The length of the answer. */
   readonly answerBytes?: number
+  /** Whether the answer consists of vectors, which are no output. */
+  readonly answersVectors?: true | undefined
   /** Whether the upstream reported an error inside its answer. */
   readonly failed: boolean
   /** Whether the answer has no bytes, or only blanks. */
@@ -73,8 +75,13 @@ export function rateRequest(ended: Ended): RatedRequest {
   const { outcome } = ended
   const { reach } = outcome
   if (reach === 'untouched') return nothing(ended, 'not_sent')
-  const { unread, body, facet } = ended
-  if (unread !== undefined) return charged(ended, estimateRequest(body, facet), `answer_unrecognised: ${unread}`)
+  const { unread, body, facet, answersVectors } = ended
+  if (unread !== undefined)
+    return charged(
+      ended,
+      estimateRequest(body, facet, answersVectors && { answersVectors }),
+      `answer_unrecognised: ${unread}`,
+    )
   if (reach === 'refused') return nothing(ended, 'upstream_refused')
   if (reach === 'unknown') return nothing(ended, 'outcome_unknown')
   if ((outcome.kind === 'refused' || ended.isWithheld) && !ended.blocked) return nothing(ended, 'not_delivered')
@@ -96,7 +103,7 @@ export function usesOfWhole(ended: Ended): {
   readonly reason: string
 } {
   const known = [...reportedUses(ended.usage), ...requestUses(ended)]
-  const missing = missingOf(ended.rule, known, none)
+  const missing = missingOf(ended.rule, known, ended.answersVectors ? output : none)
   const uses = missing.length > 0 ? [...known, ...missingUses(ended, missing)] : known
   return { uses, missing, reason: reasonOf(ended, missing) }
 }
@@ -141,10 +148,11 @@ function reasonOf({ implausible }: Ended, missing: readonly string[]): string {
 /** Units that are counted from the request. */
 export const inRequest: ReadonlySet<string> = new Set(['request', 'character'])
 const none: ReadonlySet<string> = new Set()
+const output: ReadonlySet<string> = new Set(['output'])
 
 /** Units of a rule that an answer should report and does not, without those that are counted from the request. */
-export function missingUnits(rule: UsageRule, usage: Usage | null): readonly string[] {
-  return missingOf(rule, reportedUses(usage), inRequest)
+export function missingUnits(rule: UsageRule, usage: Usage | null, answersVectors?: boolean): readonly string[] {
+  return missingOf(rule, reportedUses(usage), answersVectors ? inRequest.union(output) : inRequest)
 }
 
 function missingOf(rule: UsageRule, known: readonly Use[], except: ReadonlySet<string>): readonly string[] {
@@ -198,7 +206,8 @@ const oneRequest: readonly Use[] = [{ unit: 'request', quantity: 1, source: 'req
 
 /** The usage reported before the client left, and the unreported tokens by length. */
 function estimatedUses(ended: Ended): Use[] {
-  const { body, facet, uncounted, usage } = ended
+  const { body, facet, usage } = ended
+  const uncounted = ended.answersVectors ? 0 : ended.uncounted
   const uses: Use[] = [...reportedUses(usage)]
   if (usage?.counts.input === undefined)
     uses.push({ unit: 'input', quantity: estimateInput(body, facet), source: 'default' })

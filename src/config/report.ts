@@ -19,7 +19,7 @@ export type PlacedDiagnostic = {
 
 export type Complaint = Omit<PlacedDiagnostic, 'path' | 'span'>
 
-/** Of this many known names, the similar one of a name is found in milliseconds. */
+/** Comparing names this often takes milliseconds. */
 const comparedMax = 100_000
 
 /** Collects all findings of one file, so that they are reported together. */

@@ -8,7 +8,7 @@ import { Certificate } from './certificate.ts'
 import { Connections } from './connections.ts'
 import { bind, type CallerServer, createCallerServer, endIdle, type Listener, stopListening } from './listeners.ts'
 
-/** The maximum time between a new connection and its request, and the pause between two looks at it. */
+/** The maximum time between a new connection and its request, and the pause between two checks for it. */
 const arrivalMs = 2_000
 const arrivalPauseMs = 100
 /** The time in which a written response reaches its client. */

@@ -94,8 +94,7 @@ function read(file: string): Buffer {
     if (!statSync(file).isFile()) throw new Error('it is not a file')
     return readFileSync(file)
   } catch (error) {
-    throw new Error(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`, {
-      cause: error,
-    })
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new Error(`${file} cannot be read: ${code ?? message}`, { cause: error })
   }
 }

@@ -18,7 +18,10 @@ const together = 8
 /** The prices of all offered models; computed once for a plan. Requests run between the steps. */
 export function priceList(plan: CompiledConfig): Promise<PriceList> {
   let list = lists.get(plan)
-  if (!list) lists.set(plan, (list = priceAll(plan)))
+  if (!list) {
+    lists.set(plan, (list = priceAll(plan)))
+    list.catch(() => lists.delete(plan))
+  }
   return list
 }
 

@@ -98,7 +98,7 @@ export async function backupStorage(options: {
 /**
  * Installs a copy as an SQLite database, once its books have been verified; keeps the earlier database under another
  * name.
- * @throws StorageError `storage_not_a_file`, `storage_in_use`, `backup_unsound`
+ * @throws StorageError `storage_not_a_file`, `storage_in_use`, `backup_unsound`, `storage_unavailable`
  */
 export async function restoreStorage(options: {
   readonly url: string

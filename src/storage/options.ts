@@ -60,6 +60,8 @@ export type StorageState = {
   readonly schema: { readonly found: number; readonly known: number }
   /** Why the database cannot be written; undefined if it can. */
   readonly unwritable: string | undefined
+  /** Why the encoding of the database cannot store every text; absent if it can. */
+  readonly encodingFault?: string | undefined
   /** By how many milliseconds its clock is ahead of this machine's; 0 if they are the same clock. */
   readonly skewMs: number
 }

@@ -10,6 +10,8 @@ const lazyMs = 50
 /** How long a closing storage waits for the end of an outage, and how often it checks. */
 const closeMs = 10_000
 const closeEveryMs = 100
+/** How many charges are logged between two pauses: the log drops lines that it has no time to write. */
+const loggedTogether = 2_000
 
 /** A caller that waits until everything received so far is durable. */
 type Flush = {
@@ -183,7 +185,10 @@ export class WriteQueue {
     this.stopWaiting()
     this.outage.close()
     const left = this.#chargeQueue.left()
-    for (const posting of left) this.#log.error({ posting }, 'a charge is not known to be written')
+    for (const [i, posting] of left.entries()) {
+      if (i % loggedTogether === loggedTogether - 1) await this.#clock.sleep(closeEveryMs)
+      this.#log.error({ posting }, 'a charge is not known to be written')
+    }
     return left.length > 0 ? new StorageError('charges_unwritten', { count: left.length }) : undefined
   }
 

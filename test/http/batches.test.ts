@@ -91,6 +91,22 @@ t.test('charges a file batch once, at the batch price, also if no client fetches
   t.strictSame((await other.batches.list()).data, [])
 })
 
+t.test('a batch of embeddings is charged for its input only', async t => {
+  const priced = [/^( {2}sim-embedding: .*?)prices: \{[^}]*\}/m, '$1prices: { input: "0.02", output: "5.00" }'] as const
+  const started = await open(t, [priced])
+  const { openai } = started
+  const url = '/v1/embeddings'
+  const line = { custom_id: 'c', method: 'POST', url, body: { model: 'sim-embedding', input: 'a boat' } }
+  const file = await upload(openai, JSON.stringify(line))
+  await openai.batches.create({ input_file_id: file, endpoint: url, completion_window: '24h' })
+  const charge = await ended(started)
+  t.match(charge, { state: 'settled', flags: [] })
+  t.same(
+    charge.lines.map(({ tier }) => tier),
+    ['input'],
+  )
+})
+
 t.test('refuses a file batch with a request that its key may not send', async t => {
   const started = await open(t)
   const { openai } = started

@@ -58,6 +58,11 @@ t.test('clients use TLS, and get a new certificate without a restart', { skip: o
 t.test('a gateway with an unreadable certificate does not start, and reports why', async t => {
   const edit = [['\nserver:\n', '\nserver:\n  tls: { cert: /none.pem, key: /none.key }\n']] as const
   await t.rejects(start(t, { simulated: true, edit }), /\/none\.pem cannot be read: ENOENT/)
+  const folder = [['\nserver:\n', '\nserver:\n  tls: { cert: /, key: /none.key }\n']] as const
+  await t.rejects(
+    start(t, { simulated: true, edit: folder }),
+    /: \/ cannot be read: it is not a file|^\/ cannot be read: it is not a file/,
+  )
 })
 
 /** A connection that closes once the gateway has answered its request. */

@@ -59,6 +59,7 @@ models:
   messages-one: { family: messages, upstream: text, prices: { input: "1000", cached_input: "100", output: "5000" } }
   generative-one: { family: generative, upstream: text, prices: { input: "300", output: "2500" } }
   embedding-one: { family: embedding, upstream: text, prices: { input: "20" } }
+  embedding-text: { family: embedding, upstream: text, prices: { input: "20", output: "30" } }
   speech-one: { family: speech, upstream: text, prices: { character: "15000" } }
   transcription-one: { family: transcription, upstream: text, prices: { second: "0.0001" } }
   rerank-one: { family: rerank, upstream: text, prices: { search_unit: "0.002" } }
@@ -746,6 +747,23 @@ t.test('[6.3] a stream with a nonsensical last event goes to review', async t =>
   const [charge] = await charges(1)
   t.match(charge, { state: 'needs_review', lines: [{ tier: 'input', quantity: 10 }, {}, { tier: 'output' }] })
   t.ok((charge?.lines[2]?.quantity ?? 0) < 100)
+})
+
+t.test('vectors lack no output, also for a model with a price for it', async t => {
+  const { upstream, post, charges, reload } = await begin()
+  const vectors = { object: 'list', data: [{ object: 'embedding', index: 0, embedding: [0.5, 0.25] }] }
+  let rule = 'embeddings: { all: true } }, token-usage: {'
+  for (const missing of ['estimate', 'review', 'refuse']) {
+    const next = `embeddings: { all: true } }, token-usage: { missing_usage: ${missing}`
+    await reload([[rule, next]])
+    rule = next
+    upstream.answer({ ...vectors, usage: { prompt_tokens: 8, total_tokens: 8 } })
+    const answer = await post('/v1/embeddings', { model: 'embedding-text', input: 'a boat' })
+    t.equal(answer.status, 200, caseName({ missing }))
+    await answer.arrayBuffer()
+    const [charge] = await charges(1)
+    t.match(charge, { state: 'settled', flags: [], amount: '0.00016' }, caseName({ missing }))
+  }
 })
 
 t.test('[6.3] a family may send missing usage to review, or refuse it before delivery', async t => {

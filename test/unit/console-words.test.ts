@@ -166,6 +166,12 @@ t.test("usage and the reason for a charge's end are shown in Chinese", async t =
   t.equal(tReason('unpriced: input_audio, web_search'), '所用项目没有单独的价格：音频输入词元、网页搜索')
   speakWith('en', english)
   t.equal(tWhy({ size: null, rule }, item), item.why)
+  const ticket = { ...decided, why: 'decided by a person: ticket 12345' }
+  t.equal(
+    tWhy({ size: null, rule: { ...rule, kind: 'usage' } }, ticket),
+    ticket.why,
+    'their number is as they wrote it',
+  )
   t.equal(tReason('caller_gone'), 'The client disconnected')
 })
 

@@ -158,6 +158,26 @@ t.test('prices of many models are listed and rendered in steps, between which ot
   t.notMatch(chinese, 'Input tokens')
 })
 
+t.test('prices that could not be listed or rendered are tried again', async t => {
+  const loaded = await loadConfig(shipped)
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings[0]))
+  let fails = true
+  const plan = new Proxy(loaded.plan, {
+    get(whole, name, own) {
+      if (fails && name === 'models') throw new Error('not yet')
+      return Reflect.get(whole, name, own) as unknown
+    },
+  })
+  await t.rejects(listPrices(plan), { message: 'not yet' })
+  fails = false
+  const page = { language: 'en', list: await listPrices(plan), calculation: undefined } as const
+  await t.rejects(
+    pages.renderPricing(page, () => Promise.reject(new Error('not yet'))),
+    { message: 'not yet' },
+  )
+  t.match(await pages.renderPricing(page, nextTurn), 'sim-chat')
+})
+
 t.test('no input adds markup to a page', async t => {
   const hostile = `<a href="x" title='y'>&</a>`
   const page = await renderModel(hostile, [])

@@ -448,8 +448,11 @@ await t.test("items in doubt at the writer's death leave no charge open", async 
   t.same((await storage.books.verify()).problems, [])
 })
 
-/** A gateway with an unwritten charge, because another writer has locked its file for `lockedMs` of its stop. */
-async function startLocked(t: Test, { lockedMs, log = silentLog }: { lockedMs: number; log?: Log }) {
+/** A gateway with unwritten charges, because another writer has locked its file for `lockedMs` of its stop. */
+async function startLocked(
+  t: Test,
+  { lockedMs, log = silentLog, charges = 1 }: { lockedMs: number; log?: Log; charges?: number },
+) {
   const path = makeFile(t)
   let stoppingMs = 0
   const clock: Clock = {
@@ -462,11 +465,13 @@ async function startLocked(t: Test, { lockedMs, log = silentLog }: { lockedMs: n
     },
   }
   const storage = await openStorage({ url: `sqlite:${path}`, clock, log, role: 'gateway', busyMs: 100 })
-  const { facts } = holdOf(await storage.keys.create(newKey()), 0)
+  const key = await storage.keys.create(newKey())
+  const { facts } = holdOf(key, 0)
   const foreign = new DatabaseSync(path)
   t.teardown(() => foreign.close())
   foreign.exec('BEGIN IMMEDIATE')
   storage.ledger.post(facts, [line(0)], 'confirmed')
+  for (let more = 1; more < charges; more++) storage.ledger.post(holdOf(key, 0).facts, [line(0)], 'confirmed')
   await t.rejects(storage.flush(), unavailable)
   return { path, storage, id: facts.id, unlock: () => foreign.exec('ROLLBACK') }
 }
@@ -483,6 +488,23 @@ await t.test('a storage that closes before its charges could be written reports 
   unlock()
   const { storage: next } = await start(t, path)
   t.equal(await next.ledger.find(id), undefined, 'the file is free')
+})
+
+await t.test('very many charges are reported in parts, which the log has time to write', async t => {
+  let reported = 0
+  let inTurn = 0
+  let most = 0
+  const error = (_facts: unknown, text: string): void => {
+    if (text !== 'a charge is not known to be written') return
+    reported++
+    if (inTurn++ === 0) setImmediate(() => (inTurn = 0))
+    most = Math.max(most, inTurn)
+  }
+  const log = { ...silentLog, error: error as Log['error'] }
+  const { storage } = await startLocked(t, { lockedMs: 60_000, log, charges: 4_500 })
+  await t.rejects(storage.close(), { code: 'charges_unwritten', params: { count: 4_500 } })
+  t.equal(reported, 4_500)
+  t.ok(most <= 2_000, `${most} at once`)
 })
 
 await t.test('a closing storage waits for the end of an outage for as long as its gateway may', async t => {

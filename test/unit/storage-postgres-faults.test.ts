@@ -500,9 +500,16 @@ await t.test('a database that cannot store every text is refused before its tabl
   await owner.query(`CREATE DATABASE ${pathname.slice(1)}_latin ENCODING 'LATIN1' TEMPLATE template0`)
   const latin = `${url}_latin`
   const message =
-    /its encoding LATIN1 lacks characters of other languages; create it with ENCODING 'UTF8' TEMPLATE template0/
+    /its encoding LATIN1 lacks characters of other languages; create one with ENCODING 'UTF8' TEMPLATE template0/
   await t.rejects(open(latin), { code: 'storage_unavailable', message })
-  t.match(await inspectStorage(latin), { exists: false, unwritable: message })
+  t.match(await inspectStorage(latin), { exists: false, encodingFault: message })
+
+  const earlier = await postgres.connect(latin)
+  t.teardown(() => earlier.end())
+  await earlier.query('CREATE TABLE tollgate_schema (version BIGINT NOT NULL)')
+  const used = await inspectStorage(latin)
+  t.match(used, { exists: true, encodingFault: message }, 'one in use is reported')
+  t.equal(used.unwritable, undefined, 'and goes on')
 })
 
 await t.test('settings of the database that change how SQL is read, or end sessions, do not matter', async t => {
@@ -544,7 +551,7 @@ await t.test('statements that a pooler mixes up are reported with the remedy', t
 })
 
 await t.test(
-  'a server that wants a missing password: reported with its remedy, and the connection is closed',
+  'a server that requires a missing password: reported with its remedy, and the connection is closed',
   async t => {
     const sockets: Socket[] = []
     const server = createServer(socket => {
@@ -561,7 +568,7 @@ await t.test(
     const { port } = server.address() as AddressInfo
     await t.rejects(open(`postgres://tollgate@127.0.0.1:${port}/x`), {
       code: 'storage_unavailable',
-      message: /^the storage cannot be written: postgres:\/\/127\.0\.0\.1:\d+\/x: the server wants a password: /,
+      message: /^the storage cannot be written: postgres:\/\/127\.0\.0\.1:\d+\/x: the server requires a password: /,
     })
     await until(() => sockets.every(({ closed, readableEnded }) => closed || readableEnded))
     t.equal(sockets.length, 1, 'there is no second attempt')

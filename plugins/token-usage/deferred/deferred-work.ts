@@ -101,7 +101,9 @@ export function followWork(
   // An administrator or an earlier attempt has ended the charge.
   if (!charge) return () => answered(id)
   const { log, stores, clock } = tools
-  const terms = { charge, job, traits, model: target.model, facet, dialect: context.dialect }
+  const operation = job.told[0]?.['operation'] ?? job.operation
+  const answersVectors = context.plan.routes.find(one => one.operation === operation)?.traits?.answersVectors
+  const terms = { charge, job, traits, model: target.model, facet, dialect: context.dialect, answersVectors }
   return follow({
     traits,
     id,

@@ -25,6 +25,8 @@ export type WorkTerms = {
   readonly model: Model
   readonly facet: UsageFacet
   readonly dialect: ApiFormat
+  /** Whether the answers of a batch are vectors, which are no output. */
+  readonly answersVectors?: true | undefined
 }
 
 const none = { kind: 'none' } as const

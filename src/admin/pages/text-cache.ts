@@ -24,6 +24,7 @@ export class TextCache {
       const [oldest] = texts.keys()
       if (texts.size >= keptMax && oldest !== undefined) texts.delete(oldest)
       texts.set(key, (kept = pack(make)))
+      kept.catch(() => texts.delete(key))
     }
     return kept
   }

@@ -19,19 +19,22 @@ function writePrices(list: PriceList, language: Language, pause: () => Promise<u
   let ofList = written.get(list)
   if (!ofList) written.set(list, (ofList = new Map()))
   let prices = ofList.get(language)
-  if (!prices) ofList.set(language, (prices = writeParts(list, language, pause)))
+  if (!prices) {
+    ofList.set(language, (prices = writeParts(list, language, pause)))
+    prices.catch(() => ofList.delete(language))
+  }
   return prices
 }
 
 async function writeParts(list: PriceList, language: Language, pause: () => Promise<unknown>): Promise<string> {
-  const written: string[] = []
+  const texts: string[] = []
   for (const part of partsOfPrices(list)) {
     await pause()
     // Another page may have been rendered since the last step.
     setPageLanguage(language)
-    written.push(typeof part === 'string' ? part : write(part()))
+    texts.push(typeof part === 'string' ? part : write(part()))
   }
-  return written.join('')
+  return texts.join('')
 }
 
 function write(node: VNode): string {

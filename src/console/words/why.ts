@@ -9,7 +9,8 @@ type Line = BillingRecord['lines'][number]
 /** The reason for the tier of an item; in the gateway's own words if these are in the reader's language. */
 export function tWhy({ size, rule }: Pick<BillingRecord, 'size' | 'rule'>, line: Line): string {
   const { tier, source, width, height, quantity, flags, why } = line
-  if (language.value === 'en') return rule.kind === 'usage' ? groupNumbers(why) : why
+  // A person's reason may contain the number of a ticket.
+  if (language.value === 'en') return rule.kind === 'usage' && tier !== 'decided' ? groupNumbers(why) : why
   if (tier === 'decided') return t('why.decided', { reason: /^decided by a person: (.*)$/s.exec(why)?.[1] ?? '–' })
   if (rule.kind === 'usage') return tUse(rule, line)
   if (rule.kind === 'cached_response') return tKept(why)

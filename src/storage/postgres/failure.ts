@@ -49,10 +49,10 @@ export function storageFailure(error: unknown): string | undefined {
 function addressFault(error: unknown): string | undefined {
   const { code, syscall } = error as { code?: unknown; syscall?: unknown }
   if (code === 'ERR_INVALID_URL' || error instanceof URIError)
-    return 'it is no address; write special characters of the user and the password as percent codes, such as %40 for @'
+    return 'it is not a valid address; write special characters of the user and the password as percent codes, such as %40 for @'
   if (syscall === 'open') return `a file that the address names cannot be read (${messageOf(error)})`
   return messageOf(error).includes('client password must be')
-    ? 'the server wants a password: put it into the address, into PGPASSWORD or into ~/.pgpass'
+    ? 'the server requires a password: put it into the address, into PGPASSWORD or into ~/.pgpass'
     : undefined
 }
 

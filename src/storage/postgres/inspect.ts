@@ -31,11 +31,11 @@ export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): P
       groups: held?.rows.map(toGroupHeld) ?? [],
       schema: { found, known: migrations.length },
       unwritable: whyUnwritable({
-        encoding: String(row?.encoding),
         isReadOnly: row?.readonly === 'on',
         mayCreate: made || row?.creates === true,
         closed,
       }),
+      encodingFault: encodingFault(String(row?.encoding)),
       // The server read its clock between the two readings of the local clock.
       skewMs: skewOf(Number(row?.now), sentAt, answeredAt),
     }
@@ -58,18 +58,11 @@ const closedTables = `SELECT tables.tablename AS name FROM pg_catalog.pg_tables 
     AND has_table_privilege(the.oid, 'UPDATE') AND has_table_privilege(the.oid, 'DELETE'))
   ORDER BY name`
 
-type Rights = {
-  readonly encoding: string
-  readonly isReadOnly: boolean
-  readonly mayCreate: boolean
-  readonly closed: readonly string[]
-}
+type Rights = { readonly isReadOnly: boolean; readonly mayCreate: boolean; readonly closed: readonly string[] }
 
-function whyUnwritable({ encoding, isReadOnly, mayCreate, closed }: Rights): string | undefined {
+function whyUnwritable({ isReadOnly, mayCreate, closed }: Rights): string | undefined {
   if (isReadOnly) return 'it takes no writes: a server in recovery, or a user who may only read'
   if (!mayCreate) return 'the role may not create tables in the schema'
-  const fault = encodingFault(encoding)
-  if (fault !== undefined) return fault
   const others = closed.length > namedMax ? ` and ${closed.length - namedMax} others` : ''
   return closed.length > 0 ? `the role may not write ${closed.slice(0, namedMax).join(', ')}${others}` : undefined
 }

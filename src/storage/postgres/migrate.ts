@@ -97,7 +97,7 @@ export async function migrateFrom(client: pg.PoolClient, found: number, upTo = m
 /** Why a database with this encoding cannot store every text; undefined if it can. */
 export function encodingFault(encoding: string): string | undefined {
   if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return undefined
-  return `its encoding ${encoding} lacks characters of other languages; create it with ENCODING 'UTF8' TEMPLATE template0`
+  return `its encoding ${encoding} lacks characters of other languages; create one with ENCODING 'UTF8' TEMPLATE template0`
 }
 
 /** Creates the table of the schema version. @throws StorageError if the database cannot store every text */

@@ -137,8 +137,9 @@ export async function restoreSqlite(
     for (const suffix of sideFiles) await rm(part + suffix, { force: true })
   }
   try {
-    await access(from, constants.R_OK).catch(() => {
-      throw new StorageError('backup_unsound', { path: from, reason: 'this user may not read it' })
+    await access(from, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
+      const reason = error.code === 'EACCES' ? 'this user may not read it' : messageOf(error)
+      throw new StorageError('backup_unsound', { path: from, reason })
     })
     // SQLite would write the log that a killed restore has left over the copy.
     await removePart()

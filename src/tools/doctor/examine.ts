@@ -99,10 +99,15 @@ async function* checkStorage({ storage, groups }: CompiledConfig): AsyncIterable
     yield fail('storage', fault, remedy ?? other)
     return
   }
-  const { exists, schema, unwritable } = state
+  const { exists, schema, unwritable, encodingFault } = state
+  if (exists && encodingFault !== undefined)
+    yield warn('storage', encodingFault, 'copy this one into it (tollgate storage copy)')
   if (unwritable !== undefined)
     yield fail('storage', `it cannot be written: ${unwritable}`, 'give the user that runs the gateway write access')
-  else if (!exists) yield ok('storage', 'it does not exist yet; the first start creates it')
+  else if (!exists)
+    yield encodingFault === undefined
+      ? ok('storage', 'it does not exist yet; the first start creates it')
+      : fail('storage', encodingFault, 'then change the address of `storage`')
   else if (schema.found > schema.known)
     yield fail('storage', `its schema ${schema.found} is newer than ${schema.known}`, 'use the version that created it')
   else if (schema.found < schema.known)

@@ -1,5 +1,6 @@
 import type { Gateway } from '../../../src/index.ts'
 import { createGateway } from '../../../src/index.ts'
+import { endGateway } from '../world/end-gateway.ts'
 import { Process, runAs } from '../world/process.ts'
 import { type Damage, endPower } from '../world/power.ts'
 import { type Acknowledged, createThreads } from '../world/threads.ts'
@@ -73,7 +74,7 @@ export class Lives {
     if (!gateway) return
     this.gateway = undefined
     await this.#world.time.runFor(
-      runAs(this.process, () => gateway.close()),
+      runAs(this.process, () => endGateway(gateway)),
       3_600_000,
     )
     this.count++

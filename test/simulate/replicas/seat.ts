@@ -1,4 +1,5 @@
 import { createGateway, type Gateway } from '../../../src/index.ts'
+import { endGateway } from '../world/end-gateway.ts'
 import { Process, runAs } from '../world/process.ts'
 import type { World } from '../world/world.ts'
 import type { Logged } from '../play/life.ts'
@@ -105,7 +106,7 @@ export class Seat {
     this.gateway = undefined
     if (gateway)
       await this.#world.time.runFor(
-        runAs(this.process, () => gateway.close()),
+        runAs(this.process, () => endGateway(gateway)),
         3_600_000,
       )
   }

@@ -52,7 +52,7 @@ class BatchTotals {
     this.lines++
     const answer = this.#answerOf(line)
     if (!answer) return
-    const { facet, dialect, job } = this.#terms
+    const { facet, dialect, job, answersVectors } = this.#terms
     const [{ sent = '0', ...facts } = {}] = job.told
     const usage = dialect.usageOf(this.#operation, answer)
     const sizes = { body: none, answerBytes: line.length, facet, sentBytes: Number(sent) }
@@ -66,6 +66,7 @@ class BatchTotals {
       ...judged,
       uncounted: 0,
       byLength: Math.ceil(line.length / facet.estimate.bytes_per_token),
+      answersVectors,
       failed: false,
       at: this.#at,
     })
