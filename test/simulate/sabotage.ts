@@ -52,6 +52,19 @@ export const sabotages: readonly Sabotage[] = [
     edits: [['plugins/image-tier-billing/rate-image.ts', "flags.push('larger_than_expected')", 'undefined']],
   },
   {
+    name: 'unwritten-without-log',
+    oracle: 'price',
+    seed: 9338,
+    says: 'a gateway that stops on a full disk loses a charge, and its log does not contain it',
+    edits: [
+      [
+        'src/storage/write-queue.ts',
+        "this.#log.error({ posting }, 'a charge is not known to be written')",
+        'undefined',
+      ],
+    ],
+  },
+  {
     name: 'links-kill-pictures',
     oracle: 'withheld',
     seed: 20,

@@ -1,5 +1,5 @@
 import type { Row } from '../world/storage.ts'
-import { type Ask, isRepeated, isReplay, made, statusOf, type Usage } from '../play/asks.ts'
+import { type Ask, idOf, isRepeated, isReplay, made, statusOf, type Usage } from '../play/asks.ts'
 import type { Stage } from '../play/stage.ts'
 import { factorOf, imagePrices, isBeyond, multiplierOf, tierOf, tokenPrices } from '../play/settings.ts'
 import type { Oracle } from './oracle.ts'
@@ -70,7 +70,7 @@ function* judgeUse(
   const isLost = stage.lives.crashes.some(at => at >= ask.sentAt && at < (ask.endedAt ?? at) + batchMs)
   // After a crash between the last byte and the charge, the hold goes to review.
   if (isLost && charge?.['reason'] === 'gateway_stopped') return
-  if (charge === undefined && sums.every(sum => sum >= microParts) && !isLost)
+  if (charge === undefined && sums.every(sum => sum >= microParts) && !isLost && !isInLog(stage, ask))
     yield ['what was used has no charge', `ask ${ask.no}: ${Number(sums[0]) / 1e6} micro-units`]
   else if (charge !== undefined && !sums.some(sum => isRounded(found, sum)))
     yield [
@@ -80,6 +80,14 @@ function* judgeUse(
         .map(sum => sum / 1e6)
         .join(' or ')}`,
     ]
+}
+
+/** Whether a gateway that stopped could not write the charge, and logged it instead. */
+function isInLog({ lives }: Stage, ask: Ask): boolean {
+  const id = idOf(ask) ?? ''
+  return lives.errors.some(
+    ({ text, facts }) => text === 'a charge is not known to be written' && facts.includes(`facts: { id: '${id}`),
+  )
 }
 
 /** Sums are counted in these fractions of a micro-unit. */

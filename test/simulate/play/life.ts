@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import type { Gateway } from '../../../src/index.ts'
 import { createGateway } from '../../../src/index.ts'
 import { endGateway } from '../world/end-gateway.ts'
@@ -138,7 +139,9 @@ export class Lives {
 
 function describe(facts: object): string {
   const shown = Object.entries(facts).map(([name, value]) =>
-    value instanceof Error ? `${name}: ${value.stack ?? value.message}` : `${name}: ${String(value)}`,
+    value instanceof Error
+      ? `${name}: ${value.stack ?? value.message}`
+      : `${name}: ${typeof value === 'object' ? inspect(value, { breakLength: Infinity }) : String(value)}`,
   )
   return shown.join('; ').slice(0, 600)
 }
