@@ -65,7 +65,7 @@ async function shootPlugin(t: Test): Promise<readonly Scene[]> {
   const id = answer.headers.get('x-request-id') ?? ''
   const details = { path: `/console/logs/${id}`, ready: 'dialog[open] .sum-text', inside: true }
   const scenes: readonly Scene[] = [
-    { name: 'plugin-pricing', path: '/pricing', part: '[aria-labelledby=use]' },
+    { name: 'plugin-pricing', path: '/pricing', part: 'section[aria-labelledby=use]' },
     { name: 'plugin-details', ...details },
   ]
   await shoot(browsing, admin, scenes)
