@@ -56,7 +56,7 @@ export function Table<Row>({
 }: TableProps<Row>) {
   const [sorting, setSorting] = useState<Sorting | null>(null)
   const rows = sortedRows(given, columns, sorting, isLast)
-  const shown = columns.filter(({ sparse, cell }) => !sparse || rows.some(row => !isEmpty(cell(row))))
+  const shown = columns.filter(column => isShown(column, rows))
   // Roles are explicit, because a browser drops implicit roles if the style is not that of a table.
   return (
     <table class={dense ? 'table dense' : 'table'} role="table" aria-label={label}>
@@ -64,6 +64,11 @@ export function Table<Row>({
       <TableRows columns={shown} rows={rows} rowKey={rowKey} rowClass={rowClass} opens={opens} />
     </table>
   )
+}
+
+/** Whether a column is shown: a sparse one only if a row has a value there. */
+export function isShown<Row>({ sparse, cell }: Column<Row>, rows: readonly Row[]): boolean {
+  return !sparse || rows.some(row => !isEmpty(cell(row)))
 }
 
 /** The head of a table. */

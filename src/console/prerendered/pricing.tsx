@@ -5,7 +5,7 @@ import type { PriceConditions } from '../../domain/usage.ts'
 import { Empty } from '../kit/empty.tsx'
 import { Money } from '../kit/money.tsx'
 import { Notes } from '../kit/notes.tsx'
-import { type Column, Table, TableHead, TableRows } from '../kit/table.tsx'
+import { type Column, isShown, Table, TableHead, TableRows } from '../kit/table.tsx'
 import { tConditions } from '../words/condition.ts'
 import { tEdge } from '../words/edge.ts'
 import { language, tName } from '../words/index.ts'
@@ -175,8 +175,9 @@ function usesOf({ name: model, units, overrides, times, free }: PricedModel): re
 
 function* partsOfUses(models: readonly PricedModel[], currency: string): Generator<Part> {
   const rows = models.flatMap(usesOf)
-  const hasValue = columnsOfUses(currency).map(({ has }) => !has || rows.some(has))
-  const columns = () => columnsOfUses(currency).filter((_, i) => hasValue[i])
+  const shown = columnsOfUses(currency).map(column => isShown(column, rows))
+  // In the language of each step.
+  const columns = () => columnsOfUses(currency).filter((_, i) => shown[i])
   yield '<section class="chapter" aria-labelledby="use">'
   yield () => (
     <>
@@ -198,22 +199,14 @@ function* partsOfUses(models: readonly PricedModel[], currency: string): Generat
   yield '</table></div></section>'
 }
 
-/** All columns; `has`: whether a row has a value there. */
-function columnsOfUses(currency: string): readonly (Column<Use> & { readonly has?: (row: Use) => boolean })[] {
+function columnsOfUses(currency: string): readonly Column<Use>[] {
   return [
     { head: t('model'), heading: true, wide: true, cell: ({ model }) => model },
-    {
-      head: t('pricing.use.when'),
-      sparse: true,
-      wide: true,
-      has: ({ when }) => when !== undefined,
-      cell: ({ when }) => when && tConditions(when),
-    },
+    { head: t('pricing.use.when'), sparse: true, wide: true, cell: ({ when }) => when && tConditions(when) },
     ...mainUnits.map(unit => ({
       head: tName('unit', unit),
       sparse: true,
       numeric: true,
-      has: ({ prices }: Use) => prices.some(one => one.unit === unit),
       cell: ({ prices }: Use) => {
         const found = prices.find(one => one.unit === unit)
         return found && <Money exact amount={found.price} currency={currency} per={found.per} />
@@ -222,7 +215,6 @@ function columnsOfUses(currency: string): readonly (Column<Use> & { readonly has
     {
       head: t('pricing.use.other'),
       sparse: true,
-      has: use => use.free === true || use.by !== undefined || othersOf(use).length > 0,
       cell: use => {
         if (use.free) return t('free')
         if (use.by !== undefined) return `${t('price.factor')} × ${use.by}`
@@ -232,13 +224,9 @@ function columnsOfUses(currency: string): readonly (Column<Use> & { readonly has
   ]
 }
 
-function othersOf({ prices }: Use): Use['prices'] {
-  return prices.filter(({ unit }) => !mainUnits.some(one => one === unit))
-}
-
 /** Prices of units without a column; nothing if there are none. */
-function otherPrices(use: Use, currency: string) {
-  const others = othersOf(use)
+function otherPrices({ prices }: Use, currency: string) {
+  const others = prices.filter(({ unit }) => !mainUnits.some(one => one === unit))
   if (others.length === 0) return null
   return (
     <ul class="bare">
