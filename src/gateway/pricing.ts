@@ -9,6 +9,7 @@ import {
   type PriceList,
   Slots,
 } from '../domain/index.ts'
+import { onceFor } from '../util/index.ts'
 import { concerned, explainRequest, operationsOf } from './explain.ts'
 
 const lists = new WeakMap<CompiledConfig, Promise<PriceList>>()
@@ -17,12 +18,7 @@ const together = 8
 
 /** The prices of all offered models; computed once for a plan. Requests run between the steps. */
 export function priceList(plan: CompiledConfig): Promise<PriceList> {
-  let list = lists.get(plan)
-  if (!list) {
-    lists.set(plan, (list = priceAll(plan)))
-    list.catch(() => lists.delete(plan))
-  }
-  return list
+  return onceFor(lists, plan, () => priceAll(plan))
 }
 
 async function priceAll(plan: CompiledConfig): Promise<PriceList> {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { CompiledConfig } from '../../domain/index.ts'
-import type { Awaitable } from '../../util/index.ts'
+import { type Awaitable, onceFor } from '../../util/index.ts'
 
 const zip = promisify(gzip)
 
@@ -19,14 +19,9 @@ export class TextCache {
   take(plan: CompiledConfig, key: string, make: () => Awaitable<string>): Promise<CachedText> {
     let texts = this.#ofPlan.get(plan)
     if (!texts) this.#ofPlan.set(plan, (texts = new Map()))
-    let kept = texts.get(key)
-    if (!kept) {
-      const [oldest] = texts.keys()
-      if (texts.size >= keptMax && oldest !== undefined) texts.delete(oldest)
-      texts.set(key, (kept = pack(make)))
-      kept.catch(() => texts.delete(key))
-    }
-    return kept
+    const [oldest] = texts.keys()
+    if (texts.size >= keptMax && oldest !== undefined && !texts.has(key)) texts.delete(oldest)
+    return onceFor(texts, key, () => pack(make))
   }
 }
 

@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import type { Pages } from '../../admin/pages/page-data.ts'
 import type { PriceList } from '../../domain/price-list.ts'
+import { onceFor } from '../../util/once-for.ts'
 import type { Language } from '../words/index.ts'
 import { partsOfPrices, pricesPlace, Pricing } from './pricing.tsx'
 import { Reference } from './reference.tsx'
@@ -18,12 +19,7 @@ const written = new WeakMap<PriceList, Map<Language, Promise<string>>>()
 function writePrices(list: PriceList, language: Language, pause: () => Promise<unknown>): Promise<string> {
   let ofList = written.get(list)
   if (!ofList) written.set(list, (ofList = new Map()))
-  let prices = ofList.get(language)
-  if (!prices) {
-    ofList.set(language, (prices = writeParts(list, language, pause)))
-    prices.catch(() => ofList.delete(language))
-  }
-  return prices
+  return onceFor(ofList, language, () => writeParts(list, language, pause))
 }
 
 async function writeParts(list: PriceList, language: Language, pause: () => Promise<unknown>): Promise<string> {
